@@ -1,0 +1,740 @@
+"""The closed list of recorded ops: plain functions on plain arrays, in sections.
+
+Each op has exactly one NumPy forward and one formula here, and one twin with an explanation of every cell in
+`web/ops.js` and `web/explain.js`. Positional parameters are tensors, keyword-only ones are attributes; every op
+also takes `name=` and `axes=` (see `stepformer.recording.op`). "…" in a shape means any leading axes; they
+broadcast as NumPy's do. Arithmetic is float64.
+"""
+
+import numpy as np
+
+from stepformer.recording import op
+from stepformer.trace import OPS
+
+__all__ = [
+    "OPS", "add", "add_pairs", "both", "causal_mask", "concat", "copy", "divide", "embed", "hardmax", "layer_norm",
+    "linear", "mask", "mask_opposite", "mask_with_zero", "matmul", "merge_heads", "multiply", "padding_mask", "relu",
+    "reshape_heads", "scale", "share_across_heads", "softmax", "split_heads", "tanh", "transpose", "zero_masked",
+]  # fmt: skip
+
+Axes = tuple[str, ...]
+
+
+# ---- what the ops share: checked inputs, named axes ---------------------------------------------------------------
+
+
+def _floats(op_name: str, argument: str, x, ndim: int = 0) -> np.ndarray:
+    x = np.asarray(x)
+    if x.dtype.kind not in "fiu":
+        raise TypeError(f"{op_name}: {argument!r} must hold numbers; it is {x.dtype} of shape {x.shape}.")
+    if x.ndim < ndim:
+        raise ValueError(f"{op_name}: {argument!r} has shape {x.shape}; it needs at least {ndim} axes.")
+    return x.astype(np.float64, copy=False)
+
+
+def _ids(op_name: str, argument: str, x) -> np.ndarray:
+    x = np.asarray(x)
+    if x.dtype.kind not in "iu" or x.ndim < 1:
+        raise TypeError(f"{op_name}: {argument!r} must be token ids, whole numbers along an axis; it is {x.dtype} of "
+                        f"shape {x.shape}.")  # fmt: skip
+    return x
+
+
+def _bools(op_name: str, argument: str, x, ndim: int = 0) -> np.ndarray:
+    x = np.asarray(x)
+    if x.dtype != np.bool_:
+        raise TypeError(
+            f"{op_name}: {argument!r} must be boolean, True = may attend; it is {x.dtype} of shape {x.shape}. "
+            "For a mask of 0 and 1 pass mask == 1; added to the scores it would mask nothing."
+        )
+    if x.ndim < ndim:
+        raise ValueError(f"{op_name}: {argument!r} has shape {x.shape}; it needs at least {ndim} axes.")
+    return x
+
+
+def _must_broadcast(op_name: str, **arrays: np.ndarray) -> None:
+    try:
+        np.broadcast_shapes(*(a.shape for a in arrays.values()))
+    except ValueError:
+        shapes = " and ".join(f"{name} {a.shape}" for name, a in arrays.items())
+        raise ValueError(f"{op_name}: {shapes} do not fit; from the right, sizes must be equal or 1.") from None
+
+
+def _along(op_name: str, x: np.ndarray, axis: int) -> int:
+    if not -x.ndim <= axis < x.ndim:
+        raise ValueError(f"{op_name}: axis {axis} does not exist in shape {x.shape}.")
+    return axis
+
+
+def _first(x: Axes, *_: Axes, **__) -> Axes:
+    """The result has the axes of the first input."""
+    return x
+
+
+def _longest(*axes: Axes, **__) -> Axes:
+    """The result of broadcasting has the axes of the input with the most, the first of them if several have."""
+    return max(axes, key=len)
+
+
+# ---- arithmetic ---------------------------------------------------------------------------------------------------
+
+
+def _matmul_axes(a: Axes, b: Axes) -> Axes:
+    if len(a) == 1 or len(b) == 1:
+        return a[:-1] + b[:-2] + (b[-1:] if len(b) > 1 else ())
+    leading = a[:-2] if len(a) >= len(b) else b[:-2]
+    return (*leading, a[-2], b[-1])
+
+
+@op(latex=r"(ab)_{ij} = \sum_k a_{ik}\, b_{kj}", axes=_matmul_axes)
+def matmul(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Matrix product: each cell is the dot product of a row of `a` and a column of `b`.
+
+    Formula: `out[i, j] = sum over k of a[i, k] * b[k, j]`.
+
+    Args:
+        a: (…, n, k) numbers, or a vector (k,).
+        b: (…, k, m) numbers, or a vector (k,).
+
+    Returns:
+        (…, n, m); the axis of a vector is dropped.
+
+    Raises:
+        ValueError: the inner sizes differ, or the leading axes do not broadcast.
+    """
+    a, b = _floats("matmul", "a", a, 1), _floats("matmul", "b", b, 1)
+    inner = b.shape[-2] if b.ndim > 1 else b.shape[0]
+    if a.shape[-1] != inner:
+        raise ValueError(
+            f"matmul: a is {a.shape} and b is {b.shape}; the last axis of a ({a.shape[-1]}) must have the size of the "
+            f"{'second-last' if b.ndim > 1 else 'only'} axis of b ({inner})."
+        )
+    if a.ndim > 2 and b.ndim > 2:
+        _must_broadcast("matmul", **{"a without its matrix": a[..., 0, 0], "b without its matrix": b[..., 0, 0]})
+    return np.matmul(a, b)
+
+
+@op(latex=r"(x^\top)_{ij} = x_{ji}", axes=lambda x: (*x[:-2], x[-1], x[-2]))
+def transpose(x: np.ndarray) -> np.ndarray:
+    """Swap the last two axes: rows become columns.
+
+    Formula: `out[i, j] = x[j, i]`.
+
+    Args:
+        x: (…, n, m) numbers.
+
+    Returns:
+        (…, m, n).
+
+    Raises:
+        ValueError: `x` has fewer than two axes.
+    """
+    return np.swapaxes(_floats("transpose", "x", x, 2), -1, -2)
+
+
+@op(latex=r"(a + b)_{ij} = a_{ij} + b_{ij}", axes=_longest)
+def add(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Add cell by cell.
+
+    Formula: `out[i, j] = a[i, j] + b[i, j]`; a size of 1 is repeated.
+
+    Args:
+        a: numbers of any shape.
+        b: numbers whose shape broadcasts with that of `a`.
+
+    Returns:
+        The broadcast shape.
+
+    Raises:
+        ValueError: the shapes do not broadcast.
+    """
+    a, b = _floats("add", "a", a), _floats("add", "b", b)
+    _must_broadcast("add", a=a, b=b)
+    return np.add(a, b)
+
+
+@op(latex=r"(a \odot b)_{ij} = a_{ij}\, b_{ij}", axes=_longest)
+def multiply(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Multiply cell by cell (not the matrix product).
+
+    Formula: `out[i, j] = a[i, j] * b[i, j]`; a size of 1 is repeated.
+
+    Args:
+        a: numbers of any shape.
+        b: numbers whose shape broadcasts with that of `a`.
+
+    Returns:
+        The broadcast shape.
+
+    Raises:
+        ValueError: the shapes do not broadcast.
+    """
+    a, b = _floats("multiply", "a", a), _floats("multiply", "b", b)
+    _must_broadcast("multiply", a=a, b=b)
+    return np.multiply(a, b)
+
+
+@op(latex=r"(a / b)_{ij} = a_{ij} / b_{ij}", axes=_longest)
+def divide(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Divide cell by cell.
+
+    Formula: `out[i, j] = a[i, j] / b[i, j]`; a size of 1 is repeated.
+
+    Args:
+        a: numbers of any shape.
+        b: numbers without a zero, whose shape broadcasts with that of `a`.
+
+    Returns:
+        The broadcast shape.
+
+    Raises:
+        ValueError: `b` holds a zero, or the shapes do not broadcast.
+    """
+    a, b = _floats("divide", "a", a), _floats("divide", "b", b)
+    _must_broadcast("divide", a=a, b=b)
+    if not np.all(b):
+        raise ValueError("divide: 'b' holds a zero; nothing can be divided by it.")
+    return np.divide(a, b)
+
+
+@op(latex=r"\mathrm{scale}(s, q)_{ij} = \frac{s_{ij}}{\sqrt{d_k}}, \quad d_k = \text{width of } q", axes=_first)
+def scale(scores: np.ndarray, query: np.ndarray) -> np.ndarray:
+    """Divide scores by the square root of the query's width.
+
+    Formula: `out[i, j] = scores[i, j] / sqrt(d_k)`, `d_k = query.shape[-1]` (Vaswani et al. 2017, section 3.2.1).
+
+    Args:
+        scores: numbers of any shape.
+        query: (…, d_k); only its width is used.
+
+    Returns:
+        The shape of `scores`.
+
+    Raises:
+        ValueError: `query` has no width.
+    """
+    scores, query = _floats("scale", "scores", scores), _floats("scale", "query", query, 1)
+    if query.shape[-1] == 0:
+        raise ValueError(f"scale: query has shape {query.shape}; its width must be 1 or more.")
+    return scores / np.sqrt(query.shape[-1])
+
+
+@op(latex=r"\mathrm{linear}(x)_{ij} = \sum_k x_{ik}\, W_{kj} + b_j", axes=lambda x, w, b: (*x[:-1], w[-1]))
+def linear(x: np.ndarray, weight: np.ndarray, bias: np.ndarray) -> np.ndarray:
+    """Linear layer on row vectors.
+
+    Formula: `out = x @ weight + bias`. torch stores `weight` transposed; `stepformer.params` turns it round.
+
+    Args:
+        x: (…, d_in) numbers.
+        weight: (d_in, d_out).
+        bias: (d_out,).
+
+    Returns:
+        (…, d_out).
+
+    Raises:
+        ValueError: a size does not fit.
+    """
+    x, weight, bias = _floats("linear", "x", x, 1), _floats("linear", "weight", weight), _floats("linear", "bias", bias)
+    if weight.ndim != 2 or x.shape[-1] != weight.shape[0] or bias.shape != weight.shape[1:]:
+        raise ValueError(
+            f"linear: x is {x.shape}, weight is {weight.shape}, bias is {bias.shape}; the rule is x (…, d_in), "
+            "weight (d_in, d_out), bias (d_out,)."
+        )
+    return x @ weight + bias
+
+
+@op(latex=r"\mathrm{pairs}(a, b)_{ijk} = a_{ik} + b_{jk}", axes=lambda a, b: (*a[:-1], b[-2], a[-1]))
+def add_pairs(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Add every row of `a` to every row of `b`: the first step of additive attention.
+
+    Formula: `out[i, j, k] = a[i, k] + b[j, k]` (Bahdanau et al. 2015, appendix A.1.2).
+
+    Args:
+        a: (…, n, d) numbers.
+        b: (…, m, d) numbers.
+
+    Returns:
+        (…, n, m, d).
+
+    Raises:
+        ValueError: the widths differ, or the leading axes do not broadcast.
+    """
+    a, b = _floats("add_pairs", "a", a, 2), _floats("add_pairs", "b", b, 2)
+    if a.shape[-1] != b.shape[-1]:
+        raise ValueError(f"add_pairs: a is {a.shape} and b is {b.shape}; both must have the same last size.")
+    left, right = a[..., :, None, :], b[..., None, :, :]
+    _must_broadcast("add_pairs", a=left, b=right)
+    return left + right
+
+
+@op(latex=r"\mathrm{copy}(x)_{ij} = x_{ij}", axes=_first)
+def copy(x: np.ndarray) -> np.ndarray:
+    """Hand the input on unchanged. Breaks use it to leave a step out.
+
+    Formula: `out = x`.
+
+    Args:
+        x: numbers, ids or booleans of any shape.
+
+    Returns:
+        A copy, same shape and kind.
+    """
+    return np.array(x)
+
+
+# ---- masks: True = may attend -------------------------------------------------------------------------------------
+
+
+@op(
+    latex=r"\mathrm{causal}_{ij} = \left[\, j \le i + (n_k - n_q) \,\right]",
+    axes=lambda query, key: (query[-2], key[-2]),
+)
+def causal_mask(query: np.ndarray, key: np.ndarray) -> np.ndarray:
+    """Each position may attend to itself and to what came before, never to what comes later.
+
+    Formula: `out[i, j] = j <= i + (n_k - n_q)`: aligned at the bottom right, so that the last query sees all keys,
+    as decoding with a cache needs. (torch's `is_causal=True` aligns at the top left.)
+
+    Args:
+        query: (…, n_q, d); only its length is used.
+        key: (…, n_k, d); only its length is used.
+
+    Returns:
+        (n_q, n_k) booleans.
+
+    Raises:
+        ValueError: an input has fewer than two axes.
+    """
+    n_q, n_k = (_floats("causal_mask", name, x, 2).shape[-2] for name, x in (("query", query), ("key", key)))
+    return np.arange(n_k) <= np.arange(n_q)[:, None] + (n_k - n_q)
+
+
+@op(
+    latex=r"\mathrm{padding}_{1j} = \left[\, t_j \ne \mathrm{pad} \,\right]",
+    axes=lambda tokens, pad_id: (*tokens[:-1], "any query", tokens[-1]),
+)
+def padding_mask(tokens: np.ndarray, *, pad_id: int) -> np.ndarray:
+    """No query may attend to a padding token.
+
+    Formula: `out[0, j] = tokens[j] != pad_id`, one row for all queries.
+
+    Args:
+        tokens: (…, n) token ids of the keys.
+        pad_id: the id of the padding token.
+
+    Returns:
+        (…, 1, n) booleans.
+
+    Raises:
+        TypeError: `tokens` are not whole numbers.
+    """
+    return (_ids("padding_mask", "tokens", tokens) != pad_id)[..., None, :]
+
+
+@op(latex=r"(a \wedge b)_{ij} = a_{ij} \text{ and } b_{ij}", axes=_longest)
+def both(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Allow a pair only where both masks allow it.
+
+    Formula: `out[i, j] = a[i, j] and b[i, j]`; a size of 1 is repeated.
+
+    Args:
+        a: booleans of any shape.
+        b: booleans whose shape broadcasts with that of `a`.
+
+    Returns:
+        The broadcast shape, booleans.
+
+    Raises:
+        TypeError: an input is not boolean.
+        ValueError: the shapes do not broadcast.
+    """
+    a, b = _bools("both", "a", a), _bools("both", "b", b)
+    _must_broadcast("both", a=a, b=b)
+    return np.logical_and(a, b)
+
+
+@op(latex=r"\mathrm{shared}_{1ij} = m_{ij}", axes=lambda allowed: (*allowed[:-2], "every head", *allowed[-2:]))
+def share_across_heads(allowed: np.ndarray) -> np.ndarray:
+    """Put an axis of size 1 where the heads are, so that one mask serves every head.
+
+    Formula: `out[0, i, j] = allowed[i, j]`.
+
+    Args:
+        allowed: (…, n_q, n_k) booleans.
+
+    Returns:
+        (…, 1, n_q, n_k) booleans.
+
+    Raises:
+        TypeError: `allowed` is not boolean.
+        ValueError: it has fewer than two axes.
+    """
+    return _bools("share_across_heads", "allowed", allowed, 2)[..., None, :, :]
+
+
+@op(latex=r"\mathrm{mask}(s, m)_{ij} = s_{ij} \text{ if } m_{ij} \text{ else } -\infty", axes=_first)
+def mask(scores: np.ndarray, allowed: np.ndarray) -> np.ndarray:
+    """Set the scores of forbidden pairs to minus infinity, so that softmax gives them the weight 0.
+
+    Formula: `out[i, j] = scores[i, j] if allowed[i, j] else -inf` (Vaswani et al. 2017, section 3.2.3).
+
+    Args:
+        scores: (…, n_q, n_k) numbers.
+        allowed: booleans that broadcast to the shape of `scores`, True = may attend.
+
+    Returns:
+        The shape of `scores`.
+
+    Raises:
+        TypeError: `allowed` is not boolean.
+        ValueError: its shape does not broadcast to that of `scores`.
+    """
+    return np.where(*_mask_inputs("mask", scores, allowed), -np.inf)
+
+
+@op(latex=r"\mathrm{mask}'(s, m)_{ij} = s_{ij} \text{ if } m_{ij} \text{ else } 0", axes=_first)
+def mask_with_zero(scores: np.ndarray, allowed: np.ndarray) -> np.ndarray:
+    """The known wrong way to mask: a score of zero still gets a weight, because exp(0) is 1.
+
+    Formula: `out[i, j] = scores[i, j] if allowed[i, j] else 0`. Kept so that the mistake can be switched on and seen.
+
+    Args:
+        scores: (…, n_q, n_k) numbers.
+        allowed: booleans that broadcast to the shape of `scores`.
+
+    Returns:
+        The shape of `scores`.
+
+    Raises:
+        TypeError: `allowed` is not boolean.
+        ValueError: its shape does not broadcast to that of `scores`.
+    """
+    return np.where(*_mask_inputs("mask_with_zero", scores, allowed), 0.0)
+
+
+@op(latex=r"\mathrm{mask}''(s, m)_{ij} = -\infty \text{ if } m_{ij} \text{ else } s_{ij}", axes=_first)
+def mask_opposite(scores: np.ndarray, allowed: np.ndarray) -> np.ndarray:
+    """Masking with the opposite meaning, True = may *not* attend, as `torch.nn.MultiheadAttention` reads a mask.
+
+    Formula: `out[i, j] = -inf if allowed[i, j] else scores[i, j]`. Kept so that the mix-up can be switched on and seen.
+
+    Args:
+        scores: (…, n_q, n_k) numbers.
+        allowed: booleans that broadcast to the shape of `scores`.
+
+    Returns:
+        The shape of `scores`.
+
+    Raises:
+        TypeError: `allowed` is not boolean.
+        ValueError: its shape does not broadcast to that of `scores`.
+    """
+    allowed, scores = _mask_inputs("mask_opposite", scores, allowed)
+    return np.where(allowed, -np.inf, scores)
+
+
+def _mask_inputs(op_name: str, scores, allowed) -> tuple[np.ndarray, np.ndarray]:
+    scores, allowed = _floats(op_name, "scores", scores), _bools(op_name, "allowed", allowed)
+    _must_broadcast(op_name, scores=scores, allowed=allowed)
+    if np.broadcast_shapes(scores.shape, allowed.shape) != scores.shape:
+        raise ValueError(f"{op_name}: allowed {allowed.shape} is larger than scores {scores.shape}.")
+    return allowed, scores
+
+
+@op(latex=r"\mathrm{clear}(x, m)_{jk} = x_{jk} \text{ if some } m_{ij} \text{ else } 0", axes=_first)
+def zero_masked(x: np.ndarray, allowed: np.ndarray) -> np.ndarray:
+    """Set rows to zero that no query may attend to, so that whatever padding holds can not leak.
+
+    Formula: `out[j, k] = x[j, k] if any(allowed[:, j]) else 0`. Needed because `0 * NaN` is NaN: a weight of zero
+    alone does not keep a NaN out of the weighted sum.
+
+    Args:
+        x: (…, n_k, d) keys or values; rows that are masked for every query may hold anything, even NaN.
+        allowed: (…, n_q, n_k) booleans, True = may attend.
+
+    Returns:
+        The shape of `x`, or with the leading axes of `allowed` where it has more.
+
+    Raises:
+        TypeError: `allowed` is not boolean.
+        ValueError: the number of rows differs from the number of keys in the mask.
+    """
+    x, allowed = _floats("zero_masked", "x", x, 2), _bools("zero_masked", "allowed", allowed, 2)
+    if allowed.shape[-1] not in (1, x.shape[-2]):
+        raise ValueError(f"zero_masked: x is {x.shape}, {x.shape[-2]} keys, but allowed is {allowed.shape}.")
+    seen = allowed.any(axis=-2)[..., :, None]
+    _must_broadcast("zero_masked", x=x, allowed=seen)
+    return np.where(seen, x, 0.0)
+
+
+# ---- functions of one tensor --------------------------------------------------------------------------------------
+
+
+def _softmax_input(op_name: str, x, axis: int) -> np.ndarray:
+    x = _floats(op_name, "x", x, 1)
+    _along(op_name, x, axis)
+    if np.isnan(x).any() or np.isposinf(x).any():
+        raise ValueError(
+            f"{op_name}: 'x' holds NaN or +infinity; only finite scores and −infinity (masked) have a place."
+        )
+    return x
+
+
+@op(
+    latex=r"\mathrm{softmax}(x)_{ij} = \frac{e^{x_{ij} - m_i}}{\sum_k e^{x_{ik} - m_i}}, \quad m_i = \max_k x_{ik}",
+    axes=_first,
+)
+def softmax(x: np.ndarray, *, axis: int = -1) -> np.ndarray:
+    """Turn scores into weights that are positive and sum to 1.
+
+    Formula: `out = exp(x - max) / sum(exp(x - max))` along `axis`. Subtracting the maximum changes nothing but
+    keeps exp from overflowing. A slice that is masked throughout (all -inf) gets weights of zero, never NaN.
+
+    Args:
+        x: numbers, -inf allowed, at least one axis.
+        axis: the axis along which the weights sum to 1; -1 is the last.
+
+    Returns:
+        The shape of `x`, each in 0 … 1.
+
+    Raises:
+        ValueError: `x` holds NaN or +inf, or the axis does not exist.
+    """
+    x = _softmax_input("softmax", x, axis)
+    largest = x.max(axis=axis, keepdims=True, initial=-np.inf)
+    shifted = np.exp(x - np.where(np.isneginf(largest), 0.0, largest))
+    total = shifted.sum(axis=axis, keepdims=True)
+    return np.divide(shifted, total, out=np.zeros_like(shifted), where=total > 0)
+
+
+@op(latex=r"\mathrm{hardmax}(x)_{ij} = \left[\, j = \text{first } \arg\max_k x_{ik} \,\right]", axes=_first)
+def hardmax(x: np.ndarray, *, axis: int = -1) -> np.ndarray:
+    """All weight on the largest score: the hard look-up that softmax softens.
+
+    Formula: `out[i, j] = 1 if j is the first position of max(x[i]) else 0` along `axis`; a slice that is all -inf
+    gets zeros.
+
+    Args:
+        x: numbers, -inf allowed, at least one axis.
+        axis: the axis along which one weight is 1.
+
+    Returns:
+        The shape of `x`, each 0 or 1.
+
+    Raises:
+        ValueError: `x` holds NaN or +inf, or the axis does not exist.
+    """
+    x = _softmax_input("hardmax", x, axis)
+    if x.shape[axis] == 0:
+        return np.zeros_like(x)
+    weights = np.zeros_like(x)
+    winner = np.expand_dims(x.argmax(axis=axis), axis)
+    np.put_along_axis(weights, winner, 1.0, axis)
+    return np.where(np.isneginf(x), 0.0, weights)
+
+
+@op(latex=r"\mathrm{ReLU}(x)_{ij} = \max(0, x_{ij})", axes=_first)
+def relu(x: np.ndarray) -> np.ndarray:
+    """Keep what is positive, set the rest to zero.
+
+    Formula: `out = max(0, x)`.
+
+    Args:
+        x: numbers of any shape.
+
+    Returns:
+        The shape of `x`.
+    """
+    return np.maximum(_floats("relu", "x", x), 0.0)
+
+
+@op(latex=r"\tanh(x)_{ij} = \frac{e^{x_{ij}} - e^{-x_{ij}}}{e^{x_{ij}} + e^{-x_{ij}}}", axes=_first)
+def tanh(x: np.ndarray) -> np.ndarray:
+    """Squash each number into −1 … 1.
+
+    Formula: `out = tanh(x)`.
+
+    Args:
+        x: numbers of any shape.
+
+    Returns:
+        The shape of `x`.
+    """
+    return np.tanh(_floats("tanh", "x", x))
+
+
+@op(
+    latex=r"\mathrm{LN}(x)_{ij} = g_j\, \frac{x_{ij} - \mu_i}{\sqrt{\sigma_i^2 + \varepsilon}} + b_j",
+    axes=lambda x, gain, bias, eps: x,
+)
+def layer_norm(x: np.ndarray, gain: np.ndarray, bias: np.ndarray, *, eps: float = 1e-5) -> np.ndarray:
+    """Normalise each row to mean 0 and variance 1, then stretch and shift each column.
+
+    Formula: `out = gain * (x - mean) / sqrt(variance + eps) + bias`, mean and variance over the last axis; the
+    variance divides by n (biased) and eps is inside the root, as in `torch.nn.LayerNorm` (Ba et al. 2016, eq. 4).
+
+    Args:
+        x: (…, d) numbers.
+        gain: (d,) numbers.
+        bias: (d,) numbers.
+        eps: keeps the root away from zero; in units of the variance.
+
+    Returns:
+        The shape of `x`.
+
+    Raises:
+        ValueError: a width does not fit, or `eps` is not positive.
+    """
+    x, gain, bias = (_floats("layer_norm", n, a, 1) for n, a in (("x", x), ("gain", gain), ("bias", bias)))
+    if gain.shape != x.shape[-1:] or bias.shape != x.shape[-1:]:
+        raise ValueError(
+            f"layer_norm: x is {x.shape}, gain is {gain.shape}, bias is {bias.shape}; gain and bias must be "
+            f"({x.shape[-1]},)."
+        )
+    if not eps > 0:
+        raise ValueError(f"layer_norm: eps is {eps}; it must be positive.")
+    centred = x - x.mean(axis=-1, keepdims=True)
+    variance = np.square(centred).mean(axis=-1, keepdims=True)
+    return centred / np.sqrt(variance + eps) * gain + bias
+
+
+# ---- structure: look-up, heads, joining ---------------------------------------------------------------------------
+
+
+@op(latex=r"\mathrm{embed}(t)_{ik} = E_{t_i k}", axes=lambda tokens, table: (*tokens, table[-1]))
+def embed(tokens: np.ndarray, table: np.ndarray) -> np.ndarray:
+    """Look up one row of the table for each token id.
+
+    Formula: `out[i] = table[tokens[i]]`, the same as a one-hot row times the table.
+
+    Args:
+        tokens: (…, n) token ids.
+        table: (vocab_size, d) numbers, one row per word.
+
+    Returns:
+        (…, n, d).
+
+    Raises:
+        TypeError: `tokens` are not whole numbers.
+        ValueError: an id is not a row of the table.
+    """
+    tokens, table = _ids("embed", "tokens", tokens), _floats("embed", "table", table, 2)
+    if table.ndim != 2:
+        raise ValueError(f"embed: table has shape {table.shape}; it must be (vocab_size, d).")
+    if tokens.size and not (tokens.min() >= 0 and tokens.max() < len(table)):
+        raise ValueError(
+            f"embed: ids go from {tokens.min()} to {tokens.max()}, but the table has the rows 0 … {len(table) - 1}."
+        )
+    return table[tokens]
+
+
+def _check_heads(op_name: str, x: np.ndarray, n_heads: int) -> None:
+    if n_heads < 1 or x.shape[-1] % n_heads:
+        raise ValueError(
+            f"{op_name}: the width {x.shape[-1]} of x {x.shape} can not be split into {n_heads} equal heads."
+        )
+
+
+def _split_axes(x: Axes, n_heads: int) -> Axes:
+    return (*x[:-2], "head", x[-2], f"{x[-1]} of a head")
+
+
+@op(latex=r"\mathrm{split}(x)_{hik} = x_{i,\; h d_k + k}", axes=_split_axes)
+def split_heads(x: np.ndarray, *, n_heads: int) -> np.ndarray:
+    """Cut the width of every token into heads: head h gets the h-th block of columns.
+
+    Formula: `out[h, i, k] = x[i, h * d_k + k]`, `d_k = d / n_heads`. First reshape, then move the head axis forward;
+    a bare reshape would mix tokens (see `reshape_heads`).
+
+    Args:
+        x: (…, n, d) numbers.
+        n_heads: number of heads, a divisor of d.
+
+    Returns:
+        (…, n_heads, n, d / n_heads).
+
+    Raises:
+        ValueError: `n_heads` does not divide the width.
+    """
+    x = _floats("split_heads", "x", x, 2)
+    _check_heads("split_heads", x, n_heads)
+    *leading, n, d = x.shape
+    return np.swapaxes(x.reshape(*leading, n, n_heads, d // n_heads), -2, -3)
+
+
+@op(
+    latex=r"\mathrm{merge}(x)_{i,\; h d_k + k} = x_{hik}",
+    axes=lambda x: (*x[:-3], x[-2], x[-1].removesuffix(" of a head")),
+)
+def merge_heads(x: np.ndarray) -> np.ndarray:
+    """Put the heads of every token side by side again: the inverse of `split_heads`.
+
+    Formula: `out[i, h * d_k + k] = x[h, i, k]`.
+
+    Args:
+        x: (…, n_heads, n, d_k) numbers.
+
+    Returns:
+        (…, n, n_heads * d_k).
+
+    Raises:
+        ValueError: `x` has fewer than three axes.
+    """
+    x = _floats("merge_heads", "x", x, 3)
+    *leading, n_heads, n, d_k = x.shape
+    return np.swapaxes(x, -2, -3).reshape(*leading, n, n_heads * d_k)
+
+
+@op(
+    latex=r"\mathrm{reshape}(x)_{hik} = \text{cell } (h n + i)\, d_k + k \text{ of } x \text{ read row by row}",
+    axes=_split_axes,
+)
+def reshape_heads(x: np.ndarray, *, n_heads: int) -> np.ndarray:
+    """The known wrong way to make heads: the right shape, but rows of different tokens are mixed.
+
+    Formula: `out = x.reshape(n_heads, n, d / n_heads)`. Kept so that the mistake can be switched on and seen.
+
+    Args:
+        x: (…, n, d) numbers.
+        n_heads: number of heads, a divisor of d.
+
+    Returns:
+        (…, n_heads, n, d / n_heads), not what `split_heads` gives.
+
+    Raises:
+        ValueError: `n_heads` does not divide the width.
+    """
+    x = _floats("reshape_heads", "x", x, 2)
+    _check_heads("reshape_heads", x, n_heads)
+    *leading, n, d = x.shape
+    return x.reshape(*leading, n_heads, n, d // n_heads)
+
+
+@op(latex=r"\mathrm{concat}(a, b, \dots) = [\,a \;|\; b \;|\; \dots\,]", axes=_first)
+def concat(*parts: np.ndarray, axis: int = -1) -> np.ndarray:
+    """Put tensors side by side along one axis.
+
+    Formula: `out = [parts[0] | parts[1] | …]` along `axis`.
+
+    Args:
+        *parts: one or more tensors of numbers with equal sizes on every other axis.
+        axis: the axis along which they are joined.
+
+    Returns:
+        The common shape, with the sum of the sizes along `axis`.
+
+    Raises:
+        ValueError: nothing is given, or the other sizes differ.
+    """
+    parts = [_floats("concat", f"parts[{i}]", part, 1) for i, part in enumerate(parts)]
+    if not parts:
+        raise ValueError("concat: nothing to join; give one tensor or more.")
+    shapes = [list(part.shape) for part in parts]
+    for part, shape in zip(parts, shapes, strict=True):
+        shape[_along("concat", part, axis)] = 0
+    if any(shape != shapes[0] for shape in shapes):
+        given = ", ".join(str(part.shape) for part in parts)
+        raise ValueError(f"concat: shapes {given} must agree on every axis but {axis}.")
+    return np.concatenate(parts, axis=axis)

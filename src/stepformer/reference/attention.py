@@ -1,0 +1,203 @@
+"""Attention in NumPy: scaled dot-product, additive and multi-head. Torch twins: `stepformer.nn.attention`."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from stepformer.ops import (
+    add_pairs,
+    linear,
+    matmul,
+    merge_heads,
+    scale,
+    share_across_heads,
+    softmax,
+    split_heads,
+    tanh,
+    transpose,
+    zero_masked,
+)
+from stepformer.ops import (
+    mask as apply_mask,
+)
+from stepformer.recording import scope
+from stepformer.reference.masks import check_mask
+
+
+class Attended(NamedTuple):
+    """What attention returns: the output, and the weights with which it averaged the values."""
+
+    output: np.ndarray
+    weights: np.ndarray
+
+
+def scaled_dot_product_attention(
+    query: np.ndarray, key: np.ndarray, value: np.ndarray, mask: np.ndarray | None = None
+) -> Attended:
+    """For each query, the average of the values, weighted by how well their keys match it.
+
+    Formula: `softmax(mask(query @ key.T / sqrt(d_k))) @ value` (Vaswani et al. 2017, eq. 1).
+
+    Args:
+        query: (…, n_q, d_k) finite numbers.
+        key: (…, n_k, d_k) finite numbers, except at keys that are masked for every query, which may hold anything.
+        value: (…, n_k, d_v), finite likewise.
+        mask: booleans (…, n_q, n_k), True = may attend. A query that may attend to nothing gets zeros.
+
+    Returns:
+        output (…, n_q, d_v) and weights (…, n_q, n_k); each row of weights sums to 1, or to 0 if fully masked.
+
+    Raises:
+        TypeError: the mask is not boolean.
+        ValueError: shapes do not fit, or a number that counts is not finite.
+    """
+    check_lengths(query, key, value)
+    if np.shape(query)[-1] != np.shape(key)[-1]:
+        raise ValueError(f"query {np.shape(query)} and key {np.shape(key)} must have the same width d_k.")
+    key, value = _without_hidden_rows(query, key, value, mask)
+    with scope("attention"):
+        return _attend(query, key, value, mask)
+
+
+def additive_attention(
+    query: np.ndarray,
+    key: np.ndarray,
+    value: np.ndarray,
+    params: Mapping[str, np.ndarray],
+    mask: np.ndarray | None = None,
+) -> Attended:
+    """Attention whose scores come from a small network instead of a dot product.
+
+    Formula: `scores[i, j] = v · tanh(query[i] @ w_query + key[j] @ w_key)`, then softmax and weighted sum
+    (Bahdanau et al. 2015, section 3.1 and appendix A.1.2). Query and key may have different widths.
+
+    Args:
+        query: (…, n_q, d_q) finite numbers.
+        key: (…, n_k, d_k) finite numbers, except at keys masked for every query.
+        value: (…, n_k, d_v), finite likewise.
+        params: "w_query" (d_q, d_a), "w_key" (d_k, d_a), "v" (d_a,).
+        mask: booleans (…, n_q, n_k), True = may attend.
+
+    Returns:
+        output (…, n_q, d_v) and weights (…, n_q, n_k).
+
+    Raises:
+        TypeError: the mask is not boolean.
+        ValueError: shapes do not fit, or a number that counts is not finite.
+    """
+    check_lengths(query, key, value)
+    key, value = _without_hidden_rows(query, key, value, mask)
+    with scope("additive_attention"):
+        projected_query = matmul(query, params["w_query"], name="projected_query")
+        projected_key = matmul(key, params["w_key"], name="projected_key")
+        hidden = tanh(add_pairs(projected_query, projected_key, name="pairs"), name="hidden")
+        return _weigh(matmul(hidden, params["v"], name="scores"), value, mask)
+
+
+def multi_head_attention(
+    query: np.ndarray,
+    key: np.ndarray,
+    value: np.ndarray,
+    params: Mapping[str, np.ndarray],
+    n_heads: int,
+    mask: np.ndarray | None = None,
+) -> Attended:
+    """Several attentions side by side, each on its own projection of the inputs.
+
+    Formula: `merge(attention(split(query @ w_q + b_q), split(key @ w_k + b_k), split(value @ w_v + b_v))) @ w_o + b_o`
+    (Vaswani et al. 2017, section 3.2.2). One head gives plain attention between two linear layers.
+
+    Args:
+        query: (…, n_q, d_model) finite numbers.
+        key: (…, n_k, d_model), finite except at keys masked for every query.
+        value: (…, n_k, d_model), finite likewise.
+        params: "w_q.weight" (d_model, n_heads * d_k), "w_q.bias"; the same for w_k, w_v and w_o.
+        n_heads: number of heads.
+        mask: booleans (…, n_q, n_k), True = may attend; the same for every head.
+
+    Returns:
+        output (…, n_q, d_model) and weights (…, n_heads, n_q, n_k), one matrix for each head.
+
+    Raises:
+        TypeError: the mask is not boolean.
+        ValueError: shapes do not fit, `n_heads` does not divide a width, or a number that counts is not finite.
+    """
+    check_lengths(query, key, value)
+    # Before the projections, so that padding which holds NaN does not reach them.
+    key, value = _without_hidden_rows(query, key, value, mask)
+    with scope("multi_head_attention"):
+        mask = None if mask is None else share_across_heads(mask, name="mask_for_heads")
+        heads = {}
+        for role, x in (("query", query), ("key", key), ("value", value)):
+            letter = role[0]
+            projected = linear(x, params[f"w_{letter}.weight"], params[f"w_{letter}.bias"], name=f"projected_{role}")
+            heads[role] = split_heads(projected, n_heads=n_heads, name=f"{role}_heads")
+        with scope("attention"):
+            attended = _attend(heads["query"], heads["key"], heads["value"], mask)
+        merged = merge_heads(attended.output, name="merged_heads")
+        return Attended(linear(merged, params["w_o.weight"], params["w_o.bias"], name="output"), attended.weights)
+
+
+def _attend(query: np.ndarray, key: np.ndarray, value: np.ndarray, mask: np.ndarray | None) -> Attended:
+    """Dot products, scale, then weights: eq. 1 of the paper on inputs that were checked."""
+    scores = matmul(query, transpose(key, name="key_transposed"), name="scores")
+    return _weigh(scale(scores, query, name="scaled_scores"), value, mask)
+
+
+def _weigh(scores: np.ndarray, value: np.ndarray, mask: np.ndarray | None) -> Attended:
+    """Scores to weights to the weighted sum of the values: the half that all kinds of attention share."""
+    if mask is not None:
+        scores = apply_mask(scores, mask, name="masked_scores")
+    weights = softmax(scores, name="weights")
+    return Attended(matmul(weights, value, name="output"), weights)
+
+
+def _without_hidden_rows(
+    query: np.ndarray, key: np.ndarray, value: np.ndarray, mask: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Check mask and numbers; return key and value with the rows cleared that no query may attend to."""
+    if mask is None:
+        _check_finite(query, key, value, None)
+        return key, value
+    check_mask(mask, query, key)
+    _check_finite(query, key, value, mask)
+    same = value is key
+    key = zero_masked(key, mask, name="visible_key")
+    return key, key if same else zero_masked(value, mask, name="visible_value")
+
+
+def check_lengths(query: np.ndarray, key: np.ndarray, value: np.ndarray) -> None:
+    """Every key needs one value; all three need rows and a width.
+
+    Args:
+        query: (…, n_q, width).
+        key: (…, n_k, width).
+        value: (…, n_k, width).
+
+    Raises:
+        ValueError: an input has fewer than two axes, or the numbers of keys and values differ.
+    """
+    shapes = {"query": np.shape(query), "key": np.shape(key), "value": np.shape(value)}
+    for name, shape in shapes.items():
+        if len(shape) < 2:
+            raise ValueError(f"{name} has shape {shape}; it must be (…, length, width).")
+    if shapes["key"][-2] != shapes["value"][-2]:
+        raise ValueError(
+            f"key {shapes['key']} has {shapes['key'][-2]} rows and value {shapes['value']} has "
+            f"{shapes['value'][-2]}; every key needs one value."
+        )
+
+
+def _check_finite(query: np.ndarray, key: np.ndarray, value: np.ndarray, mask: np.ndarray | None) -> None:
+    """Refuse NaN and infinity, except in rows of key and value that the mask hides from every query."""
+    hidden = None if mask is None else ~np.asarray(mask, dtype=bool).any(axis=-2)[..., None]
+    for name, x in (("query", query), ("key", key), ("value", value)):
+        wrong = ~np.isfinite(np.asarray(x, dtype=float))
+        if hidden is not None and name != "query":
+            wrong = wrong & ~hidden
+        if wrong.any():
+            where = tuple(int(k) for k in np.argwhere(wrong)[0])
+            raise ValueError(
+                f"{name} is not finite at {where}; only keys masked for every query may hold NaN or infinity."
+            )

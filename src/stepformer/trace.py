@@ -1,0 +1,398 @@
+"""A trace is a program: a recorded computation that can be re-run with other inputs, edited, broken and stored.
+
+`stepformer.recording` makes traces, `stepformer.trace_json` stores them, and `web/program.js` runs the same
+program in the page.
+"""
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+DTYPES = {"float": np.float64, "int": np.int64, "bool": np.bool_}
+MAX_CELLS = 4_000_000
+"""The largest tensor a program may hold: 32 MB of numbers, far more than a page can show."""
+
+
+class TraceError(ValueError):
+    """A program that is not well formed, or an edit that does not fit it."""
+
+
+@dataclass(frozen=True)
+class Op:
+    """One recorded operation: a plain function on plain arrays, and what the book needs to know about it."""
+
+    name: str
+    function: Callable[..., np.ndarray]
+    latex: str
+    axes: Callable[..., tuple[str, ...]]
+    tensor_names: tuple[str, ...]
+    variadic: bool
+    attributes: Mapping[str, Any]
+    """Attribute names with their defaults; `inspect.Parameter.empty` marks one that must be given."""
+
+    @property
+    def summary(self) -> str:
+        """First line of the function's docstring."""
+        return inspect.getdoc(self.function).splitlines()[0]
+
+
+OPS: dict[str, Op] = {}
+"""Every registered op by name. `stepformer.ops` fills it; the list is closed, the player has a twin of each."""
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A leaf or a result of a program: its full name, its axes and its kind."""
+
+    name: str
+    axes: tuple[str, ...]
+    dtype: str
+    vocabulary: tuple[str, ...] = ()
+    token_rule: str = ""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One recorded call of an op. `inputs` and `output` are positions in `Trace.tensors`."""
+
+    op: str
+    inputs: tuple[int, ...]
+    output: int
+    scope: str = ""
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Edit:
+    """Another way to get one tensor: a given value, or another op, other inputs, other attributes.
+
+    With `op` and no `inputs`, the new op receives as many of the old inputs as it takes.
+    """
+
+    tensor: str
+    value: Any = None
+    op: str | None = None
+    inputs: tuple[str, ...] | None = None
+    attributes: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        # Plain lists, so that two edits compare equal whether they were written in Python or read from JSON.
+        if self.value is not None and not isinstance(self.value, str):
+            object.__setattr__(self, "value", np.asarray(self.value).tolist())
+        if self.inputs is not None:
+            object.__setattr__(self, "inputs", tuple(self.inputs))
+
+
+@dataclass(frozen=True)
+class Break:
+    """A known mistake as a switch: the edits that make it, the symptom to look for, the check that catches it.
+
+    `caught_by` names a function of `stepformer.checks`.
+    """
+
+    name: str
+    edits: tuple[Edit, ...]
+    symptom: str
+    caught_by: str
+
+    def __post_init__(self) -> None:
+        edits = (self.edits,) if isinstance(self.edits, Edit) else tuple(self.edits)
+        object.__setattr__(self, "edits", edits)
+
+
+class Trace:
+    """A program and the values of one run of it.
+
+    Attributes:
+        title: what the program computes, for the player's heading.
+        tensors: leaves and results, in the order they came to be.
+        steps: recorded calls, in order of execution.
+        labels: axis name -> one label per position, for axes that no token leaf labels.
+        fixed: axis name -> length, for axes along which the program was unrolled.
+        breaks: known mistakes that this program can be switched to.
+        arrays: the value of each tensor, read-only, in the order of `tensors`.
+    """
+
+    def __init__(self, title: str = "", fixed: Mapping[str, int] | None = None) -> None:
+        self.title = title
+        self.tensors: list[Tensor] = []
+        self.steps: list[Step] = []
+        self.labels: dict[str, tuple[str, ...]] = {}
+        self.fixed: dict[str, int] = dict(fixed or {})
+        self.breaks: tuple[Break, ...] = ()
+        self.arrays: list[np.ndarray] = []
+
+    # ---- reading -------------------------------------------------------------------------------------------
+
+    def find(self, name: str) -> int:
+        """Position of the tensor with this full name, or with this unambiguous end of a dotted name.
+
+        Args:
+            name: for example "attention.scores" or "scores".
+
+        Returns:
+            Index into `tensors` and `arrays`.
+
+        Raises:
+            KeyError: no tensor has the name, or several end in it; the message lists them.
+        """
+        names = [tensor.name for tensor in self.tensors]
+        if name in names:
+            return names.index(name)
+        matches = [i for i, full in enumerate(names) if full.endswith("." + name)]
+        if len(matches) == 1:
+            return matches[0]
+        if matches:
+            raise KeyError(f"{name!r} may be any of {', '.join(names[i] for i in matches)}; give more of the name.")
+        raise KeyError(f"This trace has no tensor {name!r}. It has: {', '.join(names)}.")
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self.arrays[self.find(name)]
+
+    @property
+    def values(self) -> dict[str, np.ndarray]:
+        """Every tensor's value by full name."""
+        return {tensor.name: array for tensor, array in zip(self.tensors, self.arrays, strict=True)}
+
+    @property
+    def leaves(self) -> list[int]:
+        """Positions of the tensors that no step computes."""
+        computed = {step.output for step in self.steps}
+        return [i for i in range(len(self.tensors)) if i not in computed]
+
+    def axis_labels(self, name: str) -> list[list[str]]:
+        """Labels along each axis of one tensor, for its present value.
+
+        Args:
+            name: the tensor's name, as for `find`.
+
+        Returns:
+            One list of texts per axis: the words of the token leaf that has this axis, or the labels given for
+            the axis, or the positions 0, 1, 2 …
+        """
+        i = self.find(name)
+        words = self._token_labels()
+        result = []
+        for axis, size in zip(self.tensors[i].axes, self.arrays[i].shape, strict=True):
+            labels = words.get(axis) or self.labels.get(axis, ())
+            result.append(list(labels) if len(labels) == size else [str(k) for k in range(size)])
+        return result
+
+    def _token_labels(self) -> dict[str, list[str]]:
+        return {
+            tensor.axes[0]: [tensor.vocabulary[i] for i in array]
+            for tensor, array in zip(self.tensors, self.arrays, strict=True)
+            if tensor.vocabulary and array.ndim == 1
+        }
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Trace):
+            return NotImplemented
+        mine, theirs = self._definition(), other._definition()
+        leaves = zip(self.leaves, other.leaves, strict=False)
+        return mine == theirs and all(np.array_equal(self.arrays[i], other.arrays[j]) for i, j in leaves)
+
+    __hash__ = None
+
+    def _definition(self) -> tuple:
+        return self.title, self.tensors, self.steps, self.labels, self.fixed, self.breaks
+
+    def __repr__(self) -> str:
+        return f"Trace({self.title!r}, {len(self.leaves)} leaves, {len(self.steps)} steps)"
+
+    # ---- running -------------------------------------------------------------------------------------------
+
+    def run(self, overrides: Mapping[str, Any] | None = None) -> "Trace":
+        """Run the program again with some tensors replaced.
+
+        Args:
+            overrides: tensor name -> its new value. A replaced result cuts its inputs off. A leaf may have
+                another length. A leaf of token ids with a vocabulary also takes a text, split by its token rule.
+
+        Returns:
+            A new trace; this one is left as it was.
+
+        Raises:
+            KeyError: a name fits no tensor.
+            TraceError: a value does not fit (kind, number of axes, non-finite, fixed length).
+            ValueError: an op refuses the new shapes.
+        """
+        return self._edited([Edit(tensor=name, value=value) for name, value in (overrides or {}).items()])
+
+    def with_breaks(self, *breaks: Break) -> "Trace":
+        """The same trace with known mistakes as switches, each tried once so that a wrong one fails here.
+
+        Args:
+            *breaks: known mistakes; names must differ.
+
+        Returns:
+            A new trace.
+
+        Raises:
+            TraceError: two breaks share a name, or an edit does not fit the program.
+        """
+        names = [b.name for b in breaks]
+        if len(set(names)) != len(names):
+            raise TraceError(f"with_breaks: two breaks share a name: {names}.")
+        new = self._edited([])
+        new.breaks = tuple(breaks)
+        for name in names:
+            new.broken(name)
+        return new
+
+    def broken(self, *names: str) -> "Trace":
+        """The trace with the named mistakes switched on.
+
+        Args:
+            *names: names of `breaks`.
+
+        Returns:
+            A new trace, computed with the mistakes.
+
+        Raises:
+            KeyError: no break has the name; the message lists those there are.
+        """
+        known = {b.name: b for b in self.breaks}
+        for name in names:
+            if name not in known:
+                raise KeyError(f"This trace has no break {name!r}. It has: {', '.join(known) or 'none'}.")
+        return self._edited([edit for name in names for edit in known[name].edits])
+
+    def _edited(self, edits: Sequence[Edit]) -> "Trace":
+        new = Trace(self.title, self.fixed)
+        new.tensors, new.steps = list(self.tensors), list(self.steps)
+        new.labels, new.breaks = dict(self.labels), self.breaks
+        new.arrays = [array if i in set(self.leaves) else None for i, array in enumerate(self.arrays)]
+        for edit in edits:
+            new._apply(edit)
+        new._compute()
+        return new
+
+    def _apply(self, edit: Edit) -> None:
+        target = self.find(edit.tensor)
+        tensor = self.tensors[target]
+        if edit.value is not None:
+            if edit.op or edit.inputs or edit.attributes:
+                raise TraceError(f"The edit of {tensor.name!r} gives a value and a computation; give one of them.")
+            self.steps = [step for step in self.steps if step.output != target]
+            self.arrays[target] = as_value(edit.value, tensor)
+            return
+        positions = [i for i, step in enumerate(self.steps) if step.output == target]
+        if not positions:
+            raise TraceError(f"{tensor.name!r} is not computed by a step, so its op can not be changed; give a value.")
+        self.steps[positions[0]] = self._changed_step(self.steps[positions[0]], edit)
+
+    def _changed_step(self, step: Step, edit: Edit) -> Step:
+        op = OPS.get(edit.op or step.op)
+        if op is None:
+            raise TraceError(f"There is no op {edit.op!r}. There are: {', '.join(OPS)}.")
+        inputs = step.inputs if edit.inputs is None else tuple(self.find(name) for name in edit.inputs)
+        if not op.variadic:
+            inputs = inputs[: len(op.tensor_names)]
+        kept = {key: value for key, value in step.attributes.items() if key in op.attributes}
+        given = {key: default for key, default in op.attributes.items() if default is not inspect.Parameter.empty}
+        return replace(step, op=op.name, inputs=inputs, attributes=given | kept | dict(edit.attributes or {}))
+
+    def _compute(self) -> None:
+        """Fill `arrays` for every result by running the steps in order."""
+        for axis, size in self._leaf_sizes():
+            if self.fixed.get(axis, size) != size:
+                raise TraceError(
+                    f"This program was unrolled for {self.fixed[axis]} positions along {axis!r}; it was given {size}. "
+                    "Record it again for another length."
+                )
+        for step in self.steps:
+            inputs = [self.arrays[i] for i in step.inputs]
+            if any(array is None for array in inputs):
+                late = self.tensors[step.inputs[[a is None for a in inputs].index(True)]].name
+                raise TraceError(f"{self.tensors[step.output].name!r} needs {late!r}, which is computed later.")
+            self.arrays[step.output] = frozen(OPS[step.op].function(*inputs, **step.attributes), inputs)
+
+    def _leaf_sizes(self) -> Iterator[tuple[str, int]]:
+        for i in self.leaves:
+            yield from zip(self.tensors[i].axes, self.arrays[i].shape, strict=True)
+
+    # ---- storing -------------------------------------------------------------------------------------------
+
+    def to_json(self) -> str:
+        """The program as strict JSON, format `stepformer.trace/1` (described in CONTRIBUTING.md).
+
+        Returns:
+            Text that is safe inside an HTML script element: every `<` is escaped.
+        """
+        from stepformer.trace_json import to_json
+
+        return to_json(self)
+
+    @staticmethod
+    def from_json(text: str) -> "Trace":
+        """Read a program that `to_json` wrote, and run it.
+
+        Args:
+            text: the JSON text.
+
+        Returns:
+            A trace equal to the one that was stored.
+
+        Raises:
+            TraceError: the text is broken, of an unknown version, or not a well-formed program.
+        """
+        from stepformer.trace_json import from_json
+
+        return from_json(text)
+
+
+def frozen(array: np.ndarray, inputs: Sequence[np.ndarray] = ()) -> np.ndarray:
+    """Make a result read-only; an op that hands an input back gets a copy of its own."""
+    array = np.asarray(array)
+    if any(array is given for given in inputs):
+        array = array.copy()
+    array.flags.writeable = False
+    return array
+
+
+def dtype_name(array: np.ndarray) -> str:
+    """The kind of an array: "bool", "int" or "float"."""
+    return {"b": "bool", "i": "int", "u": "int", "f": "float"}.get(array.dtype.kind, str(array.dtype))
+
+
+def as_value(value: Any, tensor: Tensor) -> np.ndarray:
+    """Turn a given value into a read-only array that fits the tensor: kind, number of axes, finite, known ids."""
+    if isinstance(value, str):
+        value = _ids_of(value, tensor)
+    try:
+        array = np.array(value)
+    except ValueError as error:
+        raise TraceError(f"{tensor.name}: the value is ragged: {error}.") from None
+    kind = dtype_name(array)
+    if kind not in DTYPES or (kind != tensor.dtype and not (kind == "int" and tensor.dtype == "float")):
+        raise TraceError(f"{tensor.name}: the value is of kind {kind}; this tensor is {tensor.dtype}.{_hint(tensor)}")
+    if array.ndim != len(tensor.axes):
+        raise TraceError(f"{tensor.name}: the value has shape {array.shape}; it needs the axes {tensor.axes}.")
+    if array.size > MAX_CELLS:
+        raise TraceError(f"{tensor.name}: {array.size:,} cells; a program holds at most {MAX_CELLS:,} a tensor.")
+    if kind == "float" and not np.isfinite(array).all():
+        where = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
+        raise TraceError(f"{tensor.name}: the value at {where} is {array[where]}; every number must be finite.")
+    if tensor.vocabulary and array.size and not (array.min() >= 0 and array.max() < len(tensor.vocabulary)):
+        raise TraceError(f"{tensor.name}: ids must lie in 0 … {len(tensor.vocabulary) - 1}; given {array.tolist()}.")
+    array = array.astype(DTYPES[tensor.dtype], order="C")
+    array.flags.writeable = False
+    return array
+
+
+def _hint(tensor: Tensor) -> str:
+    return " Masks are boolean: True means may attend." if tensor.dtype == "bool" else ""
+
+
+def _ids_of(text: str, tensor: Tensor) -> list[int]:
+    if not tensor.vocabulary:
+        raise TraceError(f"{tensor.name}: a text was given, but this tensor has no vocabulary.")
+    words = list(text) if tensor.token_rule == "character" else text.split()
+    unknown = [word for word in words if word not in tensor.vocabulary]
+    if unknown:
+        raise TraceError(f"{tensor.name}: not in the vocabulary: {', '.join(unknown)}.")
+    return [tensor.vocabulary.index(word) for word in words]
