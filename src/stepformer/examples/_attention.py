@@ -1,11 +1,8 @@
-"""The running example, `Tom chase Jerry` → `汤姆 追逐 杰瑞`, as recorded programs.
+"""Attention between the states of two recurrent networks, as recorded programs.
 
-The numbers are designed, not learned and not random: the features of the recurrent states are named, so that a
-reader can check by eye why 追逐 attends to chase. Real models have no such names. "chase" is uninflected because
-the example shows dictionary forms as tokens.
+The features of the states are named, so that a reader can check by eye why 追逐 attends to chase. Real models have
+no such names.
 """
-
-from collections.abc import Callable
 
 import numpy as np
 
@@ -231,14 +228,3 @@ def attention_over_words() -> Trace:
         key, value = embed(tokens, keys, name="key"), embed(tokens, values, name="value")
         scaled_dot_product_attention(query, key, value, mask=allowed)
     return trace
-
-
-EXAMPLES: dict[str, Callable[[], Trace]] = {
-    "attention": attention,
-    "attention_from_states": attention_from_states,
-    "attention_over_words": attention_over_words,
-    "padded_attention": padded_attention,
-    "temperature": temperature,
-    "additive_attention": additive_attention,
-}
-"""Every example by name; pages outside the notebooks show them by this name."""

@@ -1,4 +1,4 @@
-"""Known mistakes as switches for the player, by concept. Each is one that public tutorials really made."""
+"""Known mistakes with dot-product attention and with masks."""
 
 from stepformer.trace import Break, Edit
 
