@@ -109,8 +109,12 @@ def matmul(a: np.ndarray, b: np.ndarray) -> np.ndarray:
             f"matmul: a is {a.shape} and b is {b.shape}; the last axis of a ({a.shape[-1]}) must have the size of the "
             f"{'second-last' if b.ndim > 1 else 'only'} axis of b ({inner})."
         )
-    if a.ndim > 2 and b.ndim > 2:
-        _must_broadcast("matmul", **{"a without its matrix": a[..., 0, 0], "b without its matrix": b[..., 0, 0]})
+    try:
+        np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    except ValueError:
+        raise ValueError(
+            f"matmul: a is {a.shape} and b is {b.shape}; before the last two axes, sizes must be equal or 1."
+        ) from None
     return np.matmul(a, b)
 
 
@@ -245,7 +249,11 @@ def linear(x: np.ndarray, weight: np.ndarray, bias: np.ndarray) -> np.ndarray:
     return x @ weight + bias
 
 
-@op(latex=r"\mathrm{pairs}(a, b)_{ijk} = a_{ik} + b_{jk}", axes=lambda a, b: (*a[:-1], b[-2], a[-1]))
+def _pair_axes(a: Axes, b: Axes) -> Axes:
+    return (*_longest(a[:-2], b[:-2]), a[-2], b[-2], a[-1])
+
+
+@op(latex=r"\mathrm{pairs}(a, b)_{ijk} = a_{ik} + b_{jk}", axes=_pair_axes)
 def add_pairs(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Add every row of `a` to every row of `b`: the first step of additive attention.
 
@@ -443,7 +451,11 @@ def _mask_inputs(op_name: str, scores, allowed) -> tuple[np.ndarray, np.ndarray]
     return allowed, scores
 
 
-@op(latex=r"\mathrm{clear}(x, m)_{jk} = x_{jk} \text{ if some } m_{ij} \text{ else } 0", axes=_first)
+def _cleared_axes(x: Axes, allowed: Axes) -> Axes:
+    return (*_longest(x[:-2], allowed[:-2]), *x[-2:])
+
+
+@op(latex=r"\mathrm{clear}(x, m)_{jk} = x_{jk} \text{ if some } m_{ij} \text{ else } 0", axes=_cleared_axes)
 def zero_masked(x: np.ndarray, allowed: np.ndarray) -> np.ndarray:
     """Set rows to zero that no query may attend to, so that whatever padding holds can not leak.
 
@@ -462,7 +474,7 @@ def zero_masked(x: np.ndarray, allowed: np.ndarray) -> np.ndarray:
         ValueError: the number of rows differs from the number of keys in the mask.
     """
     x, allowed = _floats("zero_masked", "x", x, 2), _bools("zero_masked", "allowed", allowed, 2)
-    if allowed.shape[-1] not in (1, x.shape[-2]):
+    if allowed.shape[-1] != x.shape[-2]:
         raise ValueError(f"zero_masked: x is {x.shape}, {x.shape[-2]} keys, but allowed is {allowed.shape}.")
     seen = allowed.any(axis=-2)[..., :, None]
     _must_broadcast("zero_masked", x=x, allowed=seen)
@@ -588,6 +600,8 @@ def layer_norm(x: np.ndarray, gain: np.ndarray, bias: np.ndarray, *, eps: float 
         ValueError: a width does not fit, or `eps` is not positive.
     """
     x, gain, bias = (_floats("layer_norm", n, a, 1) for n, a in (("x", x), ("gain", gain), ("bias", bias)))
+    if x.shape[-1] == 0:
+        raise ValueError(f"layer_norm: x has shape {x.shape}; its width must be 1 or more.")
     if gain.shape != x.shape[-1:] or bias.shape != x.shape[-1:]:
         raise ValueError(
             f"layer_norm: x is {x.shape}, gain is {gain.shape}, bias is {bias.shape}; gain and bias must be "
@@ -631,7 +645,9 @@ def embed(tokens: np.ndarray, table: np.ndarray) -> np.ndarray:
 
 
 def _check_heads(op_name: str, x: np.ndarray, n_heads: int) -> None:
-    if n_heads < 1 or x.shape[-1] % n_heads:
+    if not isinstance(n_heads, (int, np.integer)) or n_heads < 1:
+        raise ValueError(f"{op_name}: n_heads is {n_heads!r}; it must be a whole number, 1 or more.")
+    if x.shape[-1] % n_heads:
         raise ValueError(
             f"{op_name}: the width {x.shape[-1]} of x {x.shape} can not be split into {n_heads} equal heads."
         )

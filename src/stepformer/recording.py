@@ -14,9 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from stepformer.trace import OPS, Op, Step, Tensor, Trace, TraceError, as_value, dtype_name, frozen
-
-TOKEN_RULES = ("space", "character")
+from stepformer.trace import OPS, TOKEN_RULES, Op, Step, Tensor, Trace, TraceError, as_value, dtype_name, frozen
 
 
 class _Recorder:

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 
 DTYPES = {"float": np.float64, "int": np.int64, "bool": np.bool_}
+TOKEN_RULES = ("space", "character")
+"""How a text is split into words of a vocabulary."""
 MAX_CELLS = 4_000_000
 """The largest tensor a program may hold: 32 MB of numbers, far more than a page can show."""
 
@@ -84,6 +86,9 @@ class Edit:
             object.__setattr__(self, "value", np.asarray(self.value).tolist())
         if self.inputs is not None:
             object.__setattr__(self, "inputs", tuple(self.inputs))
+        if self.attributes is not None:
+            plain = {key: x.item() if isinstance(x, np.generic) else x for key, x in self.attributes.items()}
+            object.__setattr__(self, "attributes", plain)
 
 
 @dataclass(frozen=True)
@@ -121,7 +126,7 @@ class Trace:
         self.tensors: list[Tensor] = []
         self.steps: list[Step] = []
         self.labels: dict[str, tuple[str, ...]] = {}
-        self.fixed: dict[str, int] = dict(fixed or {})
+        self.fixed: dict[str, int] = {axis: int(size) for axis, size in (fixed or {}).items()}
         self.breaks: tuple[Break, ...] = ()
         self.arrays: list[np.ndarray] = []
 
@@ -220,7 +225,7 @@ class Trace:
             TraceError: a value does not fit (kind, number of axes, non-finite, fixed length).
             ValueError: an op refuses the new shapes.
         """
-        return self._edited([Edit(tensor=name, value=value) for name, value in (overrides or {}).items()])
+        return self._edited(overrides=overrides or {})
 
     def with_breaks(self, *breaks: Break) -> "Trace":
         """The same trace with known mistakes as switches, each tried once so that a wrong one fails here.
@@ -232,12 +237,15 @@ class Trace:
             A new trace.
 
         Raises:
-            TraceError: two breaks share a name, or an edit does not fit the program.
+            TraceError: two breaks share a name, one has no edit, or an edit does not fit the program.
         """
         names = [b.name for b in breaks]
+        for b in breaks:
+            if not b.name or not b.edits:
+                raise TraceError(f"with_breaks: a break needs a name and at least one edit; given {b}.")
         if len(set(names)) != len(names):
             raise TraceError(f"with_breaks: two breaks share a name: {names}.")
-        new = self._edited([])
+        new = self._edited()
         new.breaks = tuple(breaks)
         for name in names:
             new.broken(name)
@@ -247,7 +255,7 @@ class Trace:
         """The trace with the named mistakes switched on.
 
         Args:
-            *names: names of `breaks`.
+            *names: names of `breaks`. Several are applied in the order of `breaks`.
 
         Returns:
             A new trace, computed with the mistakes.
@@ -259,15 +267,17 @@ class Trace:
         for name in names:
             if name not in known:
                 raise KeyError(f"This trace has no break {name!r}. It has: {', '.join(known) or 'none'}.")
-        return self._edited([edit for name in names for edit in known[name].edits])
+        return self._edited([edit for b in self.breaks if b.name in names for edit in b.edits])
 
-    def _edited(self, edits: Sequence[Edit]) -> "Trace":
+    def _edited(self, edits: Sequence[Edit] = (), overrides: Mapping[str, Any] | None = None) -> "Trace":
         new = Trace(self.title, self.fixed)
         new.tensors, new.steps = list(self.tensors), list(self.steps)
         new.labels, new.breaks = dict(self.labels), self.breaks
         new.arrays = [array if i in set(self.leaves) else None for i, array in enumerate(self.arrays)]
         for edit in edits:
             new._apply(edit)
+        for name, value in (overrides or {}).items():
+            new._replace(new.find(name), value, masked=True)
         new._compute()
         return new
 
@@ -277,24 +287,44 @@ class Trace:
         if edit.value is not None:
             if edit.op or edit.inputs or edit.attributes:
                 raise TraceError(f"The edit of {tensor.name!r} gives a value and a computation; give one of them.")
-            self.steps = [step for step in self.steps if step.output != target]
-            self.arrays[target] = as_value(edit.value, tensor)
+            self._replace(target, edit.value)
             return
+        if edit.op is None and edit.inputs is None and edit.attributes is None:
+            raise TraceError(f"The edit of {tensor.name!r} changes nothing; give a value, op, inputs or attributes.")
         positions = [i for i, step in enumerate(self.steps) if step.output == target]
         if not positions:
             raise TraceError(f"{tensor.name!r} is not computed by a step, so its op can not be changed; give a value.")
         self.steps[positions[0]] = self._changed_step(self.steps[positions[0]], edit)
 
+    def _replace(self, target: int, value: Any, masked: bool = False) -> None:
+        """Give a tensor another value and cut off the step that computed it, if one did.
+
+        With `masked`, what replaces a result may hold minus infinity, as masked scores do. A break may not: its
+        value is stored as JSON, which has no infinity.
+        """
+        computed = any(step.output == target for step in self.steps)
+        self.steps = [step for step in self.steps if step.output != target]
+        self.arrays[target] = as_value(value, self.tensors[target], masked=masked and computed)
+
     def _changed_step(self, step: Step, edit: Edit) -> Step:
-        op = OPS.get(edit.op or step.op)
+        op = OPS.get(step.op if edit.op is None else edit.op)
         if op is None:
             raise TraceError(f"There is no op {edit.op!r}. There are: {', '.join(OPS)}.")
-        inputs = step.inputs if edit.inputs is None else tuple(self.find(name) for name in edit.inputs)
-        if not op.variadic:
-            inputs = inputs[: len(op.tensor_names)]
+        if edit.inputs is not None:
+            inputs = tuple(self.find(name) for name in edit.inputs)
+        else:
+            inputs = step.inputs if op.variadic else step.inputs[: len(op.tensor_names)]
+        check_inputs(op, len(inputs), f"The edit of {edit.tensor!r}")
+        unknown = [key for key in edit.attributes or {} if key not in op.attributes]
+        if unknown:
+            raise TraceError(f"The edit of {edit.tensor!r}: {op.name} has no attribute {unknown[0]!r}.")
         kept = {key: value for key, value in step.attributes.items() if key in op.attributes}
         given = {key: default for key, default in op.attributes.items() if default is not inspect.Parameter.empty}
-        return replace(step, op=op.name, inputs=inputs, attributes=given | kept | dict(edit.attributes or {}))
+        attributes = given | kept | dict(edit.attributes or {})
+        missing = [key for key in op.attributes if key not in attributes]
+        if missing:
+            raise TraceError(f"The edit of {edit.tensor!r}: {op.name} needs the attribute {missing[0]!r}.")
+        return replace(step, op=op.name, inputs=inputs, attributes=attributes)
 
     def _compute(self) -> None:
         """Fill `arrays` for every result by running the steps in order."""
@@ -309,7 +339,17 @@ class Trace:
             if any(array is None for array in inputs):
                 late = self.tensors[step.inputs[[a is None for a in inputs].index(True)]].name
                 raise TraceError(f"{self.tensors[step.output].name!r} needs {late!r}, which is computed later.")
-            self.arrays[step.output] = frozen(OPS[step.op].function(*inputs, **step.attributes), inputs)
+            with np.errstate(over="ignore", invalid="ignore"):  # an overflow is shown as infinity
+                result = OPS[step.op].function(*inputs, **step.attributes)
+            self.arrays[step.output] = frozen(result, inputs)
+            self._check_result(self.tensors[step.output], result)
+
+    @staticmethod
+    def _check_result(tensor: Tensor, array: np.ndarray) -> None:
+        if np.ndim(array) != len(tensor.axes):
+            raise TraceError(f"{tensor.name!r} has shape {np.shape(array)} but these axes: {tensor.axes}.")
+        if dtype_name(array) != tensor.dtype:
+            raise TraceError(f"{tensor.name!r} is called {tensor.dtype}, but it comes out as {dtype_name(array)}.")
 
     def _leaf_sizes(self) -> Iterator[tuple[str, int]]:
         for i in self.leaves:
@@ -359,23 +399,33 @@ def dtype_name(array: np.ndarray) -> str:
     return {"b": "bool", "i": "int", "u": "int", "f": "float"}.get(array.dtype.kind, str(array.dtype))
 
 
-def as_value(value: Any, tensor: Tensor) -> np.ndarray:
-    """Turn a given value into a read-only array that fits the tensor: kind, number of axes, finite, known ids."""
+def check_inputs(op: Op, count: int, where: str) -> None:
+    """Refuse a step that gives an op too few or too many tensors; `where` begins the message."""
+    if count < 1 or (count != len(op.tensor_names) and not op.variadic):
+        raise TraceError(f"{where}: {op.name} takes {', '.join(op.tensor_names)}; it is given {count} tensors.")
+
+
+def as_value(value: Any, tensor: Tensor, masked: bool = False) -> np.ndarray:
+    """Turn a given value into a read-only array that fits the tensor: kind, number of axes, finite, known ids.
+
+    With `masked`, minus infinity is allowed too.
+    """
     if isinstance(value, str):
         value = _ids_of(value, tensor)
     try:
         array = np.array(value)
     except ValueError as error:
         raise TraceError(f"{tensor.name}: the value is ragged: {error}.") from None
-    kind = dtype_name(array)
+    kind = dtype_name(array) if array.size else tensor.dtype  # an empty list is of every kind
     if kind not in DTYPES or (kind != tensor.dtype and not (kind == "int" and tensor.dtype == "float")):
         raise TraceError(f"{tensor.name}: the value is of kind {kind}; this tensor is {tensor.dtype}.{_hint(tensor)}")
     if array.ndim != len(tensor.axes):
         raise TraceError(f"{tensor.name}: the value has shape {array.shape}; it needs the axes {tensor.axes}.")
     if array.size > MAX_CELLS:
         raise TraceError(f"{tensor.name}: {array.size:,} cells; a program holds at most {MAX_CELLS:,} a tensor.")
-    if kind == "float" and not np.isfinite(array).all():
-        where = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
+    wrong = ~np.isfinite(array) & ~(np.isneginf(array) & masked) if kind == "float" else np.zeros(())
+    if wrong.any():
+        where = tuple(int(k) for k in np.argwhere(wrong)[0])
         raise TraceError(f"{tensor.name}: the value at {where} is {array[where]}; every number must be finite.")
     if tensor.vocabulary and array.size and not (array.min() >= 0 and array.max() < len(tensor.vocabulary)):
         raise TraceError(f"{tensor.name}: ids must lie in 0 … {len(tensor.vocabulary) - 1}; given {array.tolist()}.")

@@ -8,12 +8,26 @@ from typing import Any
 
 import numpy as np
 
-from stepformer.trace import DTYPES, MAX_CELLS, OPS, Break, Edit, Step, Tensor, Trace, TraceError, as_value, dtype_name
+from stepformer.trace import (
+    DTYPES,
+    MAX_CELLS,
+    OPS,
+    TOKEN_RULES,
+    Break,
+    Edit,
+    Step,
+    Tensor,
+    Trace,
+    TraceError,
+    as_value,
+    check_inputs,
+)
 
 FORMAT = "stepformer.trace/1"
 BASE64_ABOVE = 1000
 """Leaves with more numbers than this are stored as base64 instead of decimals."""
 STORED_TYPES = {"float64": "<f8", "float16": "<f2", "int32": "<i4", "uint8": "|u1"}
+STORED_AS = {"float64": "float", "float16": "float", "int32": "int", "uint8": "bool"}
 
 
 def to_json(trace: Trace) -> str:
@@ -55,6 +69,8 @@ def _tensor_fields(tensor: Tensor, array: np.ndarray | None) -> dict[str, Any]:
 
 
 def _data(array: np.ndarray, dtype: str) -> Any:
+    if dtype == "float" and not np.isfinite(array).all():
+        raise TraceError("to_json: a tensor that was given holds an infinity, which JSON can not store.")
     if array.size <= BASE64_ABOVE:
         return array.ravel().tolist()
     if dtype == "float":
@@ -98,7 +114,9 @@ def from_json(text: str) -> Trace:
     """
     try:
         document = json.loads(text, parse_constant=_refuse_constant)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except TraceError:
+        raise
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits is a plain ValueError
         raise TraceError(f"The trace is not JSON, or was cut off: {error}.") from None
     if not isinstance(document, dict):
         raise TraceError(f"A trace is a JSON object; this is {type(document).__name__}.")
@@ -108,7 +126,7 @@ def from_json(text: str) -> Trace:
         return _read(document)
     except TraceError:
         raise
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, MemoryError) as error:
         raise TraceError(f"The trace is not well formed: {type(error).__name__}: {error}") from error
 
 
@@ -130,7 +148,6 @@ def _read(document: Mapping[str, Any]) -> Trace:
     trace.steps = [_read_step(fields, i, trace) for i, fields in enumerate(_typed(document, "steps", list))]
     _check_order(trace)
     trace._compute()
-    _check_results(trace)
     breaks = [_read_break(fields) for fields in _typed(document, "breaks", list, [])]
     return trace.with_breaks(*breaks) if breaks else trace
 
@@ -145,7 +162,12 @@ def _read_tensor(fields: Mapping[str, Any], i: int) -> tuple[Tensor, np.ndarray 
         raise TraceError(f"{where}: name is {name!r}, dtype is {dtype!r}; a dtype is one of {', '.join(DTYPES)}.")
     axes = _texts(fields.get("axes"), f"{where}.axes")
     vocabulary = _texts(fields.get("vocabulary", []), f"{where}.vocabulary")
-    tensor = Tensor(name, axes, dtype, vocabulary, _typed(fields, "token_rule", str, "", where))
+    token_rule = _typed(fields, "token_rule", str, "", where)
+    if vocabulary and (dtype != "int" or len(axes) != 1 or "data" not in fields):
+        raise TraceError(f"{where} ({name}): only a leaf of token ids along one axis has a vocabulary.")
+    if token_rule not in (TOKEN_RULES if vocabulary else ("",)):
+        raise TraceError(f"{where} ({name}): token_rule is {token_rule!r}; it must be one of {TOKEN_RULES}.")
+    tensor = Tensor(name, axes, dtype, vocabulary, token_rule)
     if "data" not in fields:
         return tensor, None
     shape = tuple(_whole(n, f"{where}.shape") for n in _typed(fields, "shape", list, where=where))
@@ -164,8 +186,9 @@ def _numbers(data: Any, dtype: str, where: str) -> np.ndarray:
         if not all(isinstance(x, kinds) and (dtype == "bool" or not isinstance(x, bool)) for x in data):
             raise TraceError(f"{where}.data must hold only numbers of kind {dtype}.")
         return np.array(data, dtype=DTYPES[dtype])
-    if not isinstance(data, dict) or data.get("type") not in STORED_TYPES:
-        raise TraceError(f"{where}.data must be a list, or base64 of type {', '.join(STORED_TYPES)}.")
+    if not isinstance(data, dict) or STORED_AS.get(data.get("type")) != dtype:
+        types = ", ".join(stored for stored, kind in STORED_AS.items() if kind == dtype)
+        raise TraceError(f"{where}.data must be a list, or for {dtype} base64 of type {types}.")
     stored = np.dtype(STORED_TYPES[data["type"]])
     raw = base64.b64decode(_typed(data, "base64", str, where=where), validate=True)
     if len(raw) % stored.itemsize:
@@ -182,11 +205,11 @@ def _read_step(fields: Mapping[str, Any], i: int, trace: Trace) -> Step:
     output = _whole(fields.get("output"), f"{where}.output")
     if any(n >= len(trace.tensors) for n in (*inputs, output)):
         raise TraceError(f"{where} names a tensor that is not there.")
-    if (len(inputs) != len(op.tensor_names) and not op.variadic) or not inputs:
-        raise TraceError(f"{where}: {op.name} takes {', '.join(op.tensor_names)}; it is given {len(inputs)} tensors.")
+    check_inputs(op, len(inputs), where)
     attributes = _typed(fields, "attributes", dict, {}, where)
     for key, value in attributes.items():
-        if key not in op.attributes or not isinstance(value, (bool, int, float, str)):
+        plain = isinstance(value, (bool, int, str)) or (isinstance(value, float) and math.isfinite(value))
+        if key not in op.attributes or not plain:
             raise TraceError(f"{where}: {op.name} has no attribute {key!r} with a value like {value!r}.")
     return Step(op.name, inputs, output, _typed(fields, "scope", str, "", where), attributes)
 
@@ -205,14 +228,6 @@ def _check_order(trace: Trace) -> None:
     lost = [tensor.name for i, tensor in enumerate(trace.tensors) if i not in known]
     if lost:
         raise TraceError(f"{lost[0]!r} has no data and no step that computes it.")
-
-
-def _check_results(trace: Trace) -> None:
-    for tensor, array in zip(trace.tensors, trace.arrays, strict=True):
-        if array.ndim != len(tensor.axes):
-            raise TraceError(f"{tensor.name!r} has shape {array.shape} but these axes: {tensor.axes}.")
-        if dtype_name(array) != tensor.dtype:
-            raise TraceError(f"{tensor.name!r} is called {tensor.dtype}, but it comes out as {dtype_name(array)}.")
 
 
 def _read_break(fields: Mapping[str, Any]) -> Break:

@@ -1,6 +1,7 @@
 """The player of a trace: step, explain, edit and break a recorded program."""
 
 import json
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -61,7 +62,7 @@ class Player(DualWidget):
         """
         now = self.current()
         array = now[name].copy()
-        index = [int(k) for k in index]
+        index = [operator.index(k) for k in index]
         if len(index) != array.ndim or not all(0 <= k < n for k, n in zip(index, array.shape, strict=True)):
             raise TraceError(f"set: index {index} is outside {name!r}, which has shape {array.shape}.")
         if not np.isfinite(value):
@@ -72,8 +73,9 @@ class Player(DualWidget):
         array[tuple(index)] = plain
         full = now.tensors[now.find(name)].name
         now.run({full: array})
-        kept = [edit for edit in self.edits if edit[:2] != [full, index]]
-        self.edits = [*kept, [full, index, plain]]
+        # Edits are replayed in order, here and in the page; only the last one may be replaced in place.
+        again = bool(self.edits) and self.edits[-1][:2] == [full, index]
+        self.edits = [*(self.edits[:-1] if again else self.edits), [full, index, plain]]
 
     def reset(self) -> None:
         """Take back every edit and switch every break off."""
@@ -100,8 +102,11 @@ def show(trace: Trace, breaks: Sequence[Break] = (), start: str | int = 0) -> Pl
         A widget: live in JupyterLab; on a static page the same player without a kernel.
 
     Raises:
+        TypeError: what is given is not a trace.
         TraceError: the trace has no step, two breaks share a name, an edit does not fit, or `start` is no step.
     """
+    if not isinstance(trace, Trace):
+        raise TypeError(f"show: a trace is shown, made with record(); this is {type(trace).__name__}.")
     if not trace.steps:
         raise TraceError("show: the trace has no step; record at least one op.")
     if breaks:
@@ -130,7 +135,7 @@ def step_position(trace: Trace, start: str | int) -> int:
         raise TraceError(f"start: {start!r} is given, not computed by a step.")
     if not 0 <= start < max(1, len(trace.steps)):
         raise TraceError(f"start: step {start} does not exist; there are {len(trace.steps)}.")
-    return start
+    return operator.index(start)
 
 
 def player_payload(trace: Trace, start: str | int = 0) -> str:

@@ -1,0 +1,269 @@
+"""Attention in torch: scaled dot-product, additive and multi-head, as in `stepformer.reference.attention`.
+
+Unlike the reference, these functions do not look for NaN and infinity in what counts: that would cost every
+training step. What stands at keys that are masked for every query (padding) may be anything, here too: it
+reaches neither the output nor a gradient.
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from stepformer.nn.masks import check_mask
+
+
+class Attended(NamedTuple):
+    """What attention returns: the output, and the weights if they were asked for, without dropout."""
+
+    output: torch.Tensor
+    weights: torch.Tensor | None
+
+
+def scaled_dot_product_attention(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    mask: torch.Tensor | None = None,
+    dropout: float = 0.0,
+    need_weights: bool = False,
+) -> Attended:
+    """For each query, the average of the values, weighted by how well their keys match it.
+
+    Formula: `softmax(mask(query @ key.T / sqrt(d_k))) @ value` (Vaswani et al. 2017, eq. 1).
+
+    Args:
+        query: (…, n_q, d_k).
+        key: (…, n_k, d_k).
+        value: (…, n_k, d_v).
+        mask: booleans (…, n_q, n_k), True = may attend. A query that may attend to nothing gets zeros.
+        dropout: the share of weights that is set to zero at random; 0 outside training.
+        need_weights: also return the weights; torch's fused kernel, which never holds them, is then not used.
+
+    Returns:
+        output (…, n_q, d_v), and weights (…, n_q, n_k) or None.
+
+    Raises:
+        TypeError: the mask is not boolean.
+        ValueError: shapes do not fit.
+    """
+    check_lengths(query, key, value)
+    if query.shape[-1] != key.shape[-1]:
+        shapes = f"query {tuple(query.shape)} and key {tuple(key.shape)}"
+        raise ValueError(f"{shapes} must have the same width d_k.")
+    key, value = _without_hidden_rows(query, key, value, mask)
+    return _attend(query, key, value, mask, dropout, need_weights)
+
+
+class AdditiveAttention(nn.Module):
+    """Attention whose scores come from a small network instead of a dot product.
+
+    Formula: `scores[i, j] = v · tanh(query[i] @ w_query + key[j] @ w_key)`, then softmax and weighted sum
+    (Bahdanau et al. 2015, section 3.1 and appendix A.1.2). The three parameters multiply row vectors; unlike
+    the weights of linear layers they have the same shape in the reference.
+
+    Args:
+        d_query: width of a query.
+        d_key: width of a key; it may differ from that of a query.
+        d_attention: number of hidden units.
+    """
+
+    def __init__(self, d_query: int, d_key: int, d_attention: int) -> None:
+        super().__init__()
+        self.w_query = nn.Parameter(torch.empty(d_query, d_attention))
+        self.w_key = nn.Parameter(torch.empty(d_key, d_attention))
+        self.v = nn.Parameter(torch.empty(d_attention))
+        for matrix in (self.w_query, self.w_key, self.v.unsqueeze(-1)):
+            nn.init.xavier_uniform_(matrix.data)
+
+    def forward(
+        self,
+        query: torch.Tensor,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        mask: torch.Tensor | None = None,
+    ) -> Attended:
+        """Score every pair, then average the values.
+
+        Args:
+            query: (…, n_q, d_query).
+            key: (…, n_k, d_key).
+            value: (…, n_k, d_v).
+            mask: booleans (…, n_q, n_k), True = may attend. A query that may attend to nothing gets zeros.
+
+        Returns:
+            output (…, n_q, d_v) and weights (…, n_q, n_k).
+        """
+        check_lengths(query, key, value)
+        key, value = _without_hidden_rows(query, key, value, mask)
+        # (…, n_q, 1, d_attention) + (…, 1, n_k, d_attention) -> (…, n_q, n_k, d_attention)
+        pairs = (query @ self.w_query).unsqueeze(-2) + (key @ self.w_key).unsqueeze(-3)
+        weights = _masked_softmax(torch.tanh(pairs) @ self.v, mask)
+        return Attended(weights @ value, weights)
+
+
+class MultiHeadAttention(nn.Module):
+    """Several attentions side by side, each on its own projection of the inputs.
+
+    Formula: `merge(attention(split(w_q(query)), split(w_k(key)), split(w_v(value))))`, then `w_o`
+    (Vaswani et al. 2017, section 3.2.2).
+
+    Three things differ from `torch.nn.MultiheadAttention`: True in a mask means "may attend"; weights are
+    returned for each head and before dropout; a query that may attend to nothing gives zeros before `w_o` in
+    every mode.
+
+    Args:
+        d_model: width of the inputs and of the output.
+        n_heads: number of heads.
+        d_k: width of the queries and keys of one head; d_model / n_heads if not given.
+        d_v: width of the values of one head; d_k if not given.
+        dropout: the share of weights that is set to zero at random in training.
+    """
+
+    def __init__(
+        self, d_model: int, n_heads: int, d_k: int | None = None, d_v: int | None = None, dropout: float = 0.0
+    ) -> None:
+        super().__init__()
+        if n_heads < 1 or (d_k is None and d_model % n_heads):
+            raise ValueError(f"d_model = {d_model} can not be split into n_heads = {n_heads} equal heads.")
+        d_k = d_model // n_heads if d_k is None else d_k
+        d_v = d_k if d_v is None else d_v
+        self.n_heads = n_heads
+        self.dropout = dropout
+        self.w_q = nn.Linear(d_model, n_heads * d_k)
+        self.w_k = nn.Linear(d_model, n_heads * d_k)
+        self.w_v = nn.Linear(d_model, n_heads * d_v)
+        self.w_o = nn.Linear(n_heads * d_v, d_model)
+
+    def forward(
+        self,
+        query: torch.Tensor,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        mask: torch.Tensor | None = None,
+        need_weights: bool = False,
+    ) -> Attended:
+        """Project, attend in every head, merge and project back.
+
+        Args:
+            query: (…, n_q, d_model).
+            key: (…, n_k, d_model).
+            value: (…, n_k, d_model).
+            mask: booleans (…, n_q, n_k), True = may attend; the same for every head.
+            need_weights: also return the weights.
+
+        Returns:
+            output (…, n_q, d_model), and weights (…, n_heads, n_q, n_k) or None.
+        """
+        check_lengths(query, key, value)
+        # Before the projections: 0 · NaN in a gradient of their weights would be NaN.
+        key, value = _without_hidden_rows(query, key, value, mask)
+        query_heads = split_heads(self.w_q(query), self.n_heads)  # (…, n_heads, n_q, d_k)
+        key_heads = split_heads(self.w_k(key), self.n_heads)  # (…, n_heads, n_k, d_k)
+        value_heads = split_heads(self.w_v(value), self.n_heads)  # (…, n_heads, n_k, d_v)
+        for_heads = None if mask is None else mask.unsqueeze(-3)  # (…, 1, n_q, n_k)
+        dropout = self.dropout if self.training else 0.0
+        attended = _attend(query_heads, key_heads, value_heads, for_heads, dropout, need_weights)
+        return Attended(self.w_o(merge_heads(attended.output)), attended.weights)
+
+
+def split_heads(x: torch.Tensor, n_heads: int) -> torch.Tensor:
+    """Cut the width of every token into heads: reshape first, then move the head axis forward.
+
+    Args:
+        x: (…, n, d).
+        n_heads: number of heads, a divisor of d.
+
+    Returns:
+        (…, n_heads, n, d / n_heads).
+    """
+    return x.unflatten(-1, (n_heads, -1)).transpose(-2, -3)
+
+
+def merge_heads(x: torch.Tensor) -> torch.Tensor:
+    """Put the heads of every token side by side again: the inverse of `split_heads`.
+
+    Args:
+        x: (…, n_heads, n, d_v).
+
+    Returns:
+        (…, n, n_heads * d_v).
+    """
+    return x.transpose(-2, -3).flatten(-2)
+
+
+def check_lengths(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> None:
+    """Every key needs one value, which torch's own function does not check; all three need rows and a width.
+
+    Args:
+        query: (…, n_q, width).
+        key: (…, n_k, width).
+        value: (…, n_k, width).
+
+    Raises:
+        ValueError: an input has fewer than two axes, or the numbers of keys and values differ.
+    """
+    for name, x in (("query", query), ("key", key), ("value", value)):
+        if x.ndim < 2:
+            raise ValueError(f"{name} has shape {tuple(x.shape)}; it must be (…, length, width).")
+    if key.shape[-2] != value.shape[-2]:
+        raise ValueError(
+            f"key {tuple(key.shape)} has {key.shape[-2]} rows and value {tuple(value.shape)} has "
+            f"{value.shape[-2]}; every key needs one value."
+        )
+
+
+def _without_hidden_rows(
+    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: torch.Tensor | None
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Check the mask; return key and value with the rows cleared that no query may attend to."""
+    if mask is None:
+        return key, value
+    check_mask(mask, query, key)
+    hidden = ~mask.any(dim=-2).unsqueeze(-1)  # (…, n_k, 1)
+    return torch.where(hidden, 0.0, key), torch.where(hidden, 0.0, value)
+
+
+def _attend(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    mask: torch.Tensor | None,
+    dropout: float,
+    need_weights: bool,
+) -> Attended:
+    """Dot products, scale, weights, weighted sum, on inputs that were checked."""
+    if need_weights:
+        # The query is scaled, not the product: in half precision the product could overflow.
+        weights = _masked_softmax((query * query.shape[-1] ** -0.5) @ key.mT, mask)
+        return Attended(F.dropout(weights, dropout) @ value, weights)
+    query, key, value = _same_leading_axes(query, key, value)
+    if mask is None:
+        return Attended(F.scaled_dot_product_attention(query, key, value, dropout_p=dropout), None)
+    allowed, idle = _without_idle_queries(mask)
+    output = F.scaled_dot_product_attention(query, key, value, attn_mask=allowed, dropout_p=dropout)
+    return Attended(output.masked_fill(idle, 0.0), None)
+
+
+def _masked_softmax(scores: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
+    if mask is None:
+        return scores.softmax(dim=-1)
+    allowed, idle = _without_idle_queries(mask)
+    return scores.masked_fill(~allowed, -torch.inf).softmax(dim=-1).masked_fill(idle, 0.0)
+
+
+def _without_idle_queries(mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Let idle queries, which may attend to nothing, attend to everything; and tell which those are.
+
+    A softmax over nothing is 0/0, and its gradient is NaN even where the result is not used. So what comes out
+    for idle queries is computed first and then set to zero, which also sends a gradient of zero back.
+    """
+    idle = ~mask.any(dim=-1, keepdim=True)  # (…, n_q, 1)
+    return mask | idle, idle
+
+
+def _same_leading_axes(*tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    """Broadcast what comes before the last two axes, which torch's attention leaves to the caller."""
+    leading = torch.broadcast_shapes(*(x.shape[:-2] for x in tensors))
+    return tuple(x.expand(*leading, *x.shape[-2:]) for x in tensors)

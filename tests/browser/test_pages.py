@@ -1,0 +1,199 @@
+"""Every page of the table of contents, from a server and straight from disk: quiet, local, complete, accessible."""
+
+import re
+
+import pytest
+from conftest import DESKTOP, PHONE
+from helpers import CHAPTERS, ROOT, calls_of_show, fault, require_node, toc_files
+from normalise_notebook import read
+
+PAGES = toc_files()
+ELEMENTS = "stepformer-player, stepformer-exercise"
+
+every_page = pytest.mark.parametrize("name", PAGES)
+every_chapter = pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+
+
+@pytest.fixture(params=["http", "file"])
+def base(request, site):
+    """The site's address, once on a server and once as a folder on disk."""
+    return request.getfixturevalue("served") if request.param == "http" else site.as_uri()
+
+
+def not_ready(page):
+    """The players and exercises of a page that did not mount, with their error."""
+    return page.eval_on_selector_all(ELEMENTS, """all => all.filter((e) => !e.hasAttribute('data-ready'))
+      .map((e) => e.dataset.error || e.outerHTML.slice(0, 80))""")  # fmt: skip
+
+
+@fault("BOOK-05", "BOOK-06")
+@every_page
+def test_a_page_loads_without_a_word_or_a_foreign_request_and_all_its_players_mount(name, base, open_page):
+    page = open_page(f"{base}/{name}.html")
+    assert not_ready(page) == []
+    assert page.locator("main").inner_text().strip()
+
+
+def stored_elements(path):
+    """How many players and exercises the stored outputs of a chapter hold."""
+    html = [output.data.get("text/html", "") for cell in read(path).cells for output in cell.get("outputs", [])
+            if "data" in output]  # fmt: skip
+    return len(re.findall(r"<stepformer-(?:player|exercise)\b", "".join(html)))
+
+
+@fault("BOOK-02", "BOOK-08")
+@every_chapter
+def test_each_player_of_a_notebook_is_live_on_its_page_without_any_stored_widget_state(path, site, served, open_page):
+    page = open_page(f"{served}/chapters/{path.stem}.html")
+    players = page.locator("stepformer-player[data-ready]").count()
+    assert players >= calls_of_show(path) >= 1
+    assert page.locator(ELEMENTS).count() == stored_elements(path)
+    html = (site / "chapters" / f"{path.stem}.html").read_text(encoding="utf-8")
+    assert "vnd.jupyter.widget" not in html
+    assert "widgets" not in read(path).metadata
+
+
+@fault("BOOK-01")
+@every_page
+def test_every_player_computes_on_the_page(name, served, open_page):
+    page = open_page(f"{served}/{name}.html")
+    for player in page.locator("stepformer-player").all():
+        report = player.evaluate(DRIVE)
+        assert report["stepped"] == report["steps"] - 1 >= 0
+        assert report["changed"], f"no leaf of {report['title']!r} changes a result"
+        assert report["silent breaks"] == []
+        assert report["restored"]
+
+
+# Drives one player through its API: to the last step, an edit of each leaf until one changes a result, every break
+# alone, and back to what it was. `values()` is compared as text, so that −0 and 0 count as equal.
+DRIVE = """element => {
+  const player = element.player;
+  const payload = JSON.parse(element.querySelector('script[type="application/json"]').textContent);
+  const results = payload.steps.map((step) => payload.tensors[step.output].name);
+  const all = () => JSON.stringify(results.map((name) => player.values(name)));
+  player.reset();
+  const start = all();
+  player.goto(0);
+  let stepped = 0;
+  for (let i = 1; i < payload.steps.length; i++) {
+    player.next();
+    stepped += Number(element.dataset.step) === i;
+  }
+  const leaves = payload.tensors.filter((tensor) => 'data' in tensor && tensor.dtype === 'float');
+  let changed = false;
+  for (const leaf of leaves) {
+    player.set(leaf.name, leaf.shape.map(() => 0), 3.25);
+    changed ||= all() !== start;
+    player.reset();
+  }
+  const silent = [];
+  for (const {name} of payload.breaks ?? []) {
+    player.break(name);
+    if (all() === start) silent.push(name);
+    player.break(name, false);
+  }
+  player.reset();
+  return {title: payload.title, steps: Number(element.dataset.steps), stepped, changed, 'silent breaks': silent,
+          restored: all() === start};
+}"""
+
+
+@fault("BOOK-03", "BOOK-07")
+@every_page
+def test_no_page_asks_for_a_kernel_or_hides_text_in_a_widget(name, site):
+    html = (site / f"{name}.html").read_text(encoding="utf-8").lower()
+    for trace in ("kernel connection", "require.js", "requirejs", "html-manager", "thebe", "embed-amd", "ipywidgets"):
+        assert trace not in html, f"the page mentions {trace}"
+
+
+@fault("BOOK-07")
+@every_chapter
+def test_no_chapter_shows_anything_through_output_or_tab_widgets(path):
+    source = "\n".join(cell.source for cell in read(path).cells if cell.cell_type == "code")
+    assert not re.search(r"\bipywidgets\b|\bOutput\(|\bTab\(|\binteract\b", source)
+
+
+@fault("BOOK-06")
+def test_no_built_file_loads_anything_from_another_host(site):
+    tag = r"<(?:script|link|img|source|iframe)\b[^>]*?(?:src|href)="
+    loading = re.compile(rf"""(?:{tag}|@import\s*(?:url\()?|url\()["']?(?:https?:)?//""")
+    found = []
+    for path in [*site.rglob("*.html"), *site.rglob("*.css")]:
+        for match in loading.finditer(path.read_text(encoding="utf-8")):
+            # A canonical or licence link is a statement about the page; no browser fetches it.
+            if 'rel="canonical"' not in match.group() and 'rel="license"' not in match.group():
+                found.append(f"{path.relative_to(site)}: {match.group()}")
+    assert found == []
+
+
+@every_page
+@pytest.mark.parametrize("width", [390, 320])
+def test_a_phone_never_scrolls_a_page_sideways(name, width, served, open_page):
+    page = open_page(f"{served}/{name}.html", viewport={**PHONE, "width": width}, has_touch=True, is_mobile=True)
+    wide = page.evaluate("document.documentElement.scrollWidth")
+    assert wide <= width, f"the page is {wide} px wide: {page.evaluate(WIDEST)}"
+
+
+WIDEST = """() => [...document.querySelectorAll('main *')]
+  .filter((e) => e.getBoundingClientRect().right > innerWidth + 1)
+  .slice(0, 5).map((e) => `${e.tagName}.${e.className}`)"""
+
+
+@every_page
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_in_our_elements(name, scheme, served, open_page):
+    require_node("axe-core")
+    page = open_page(f"{served}/{name}.html", color_scheme=scheme, viewport=DESKTOP)
+    ours = [selector for selector in ("stepformer-player", "stepformer-exercise", "figure.machine")
+            if page.locator(selector).count()]  # fmt: skip
+    if not ours:
+        return
+    page.evaluate((ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js").read_text(encoding="utf-8"))
+    result = page.evaluate("include => axe.run({include: include.map((s) => [s])})", ours)
+    found = [f"{rule['id']}: {node['target']} {node['failureSummary']}"
+             for rule in result["violations"] for node in rule["nodes"]]  # fmt: skip
+    assert found == []
+    assert result["passes"], "axe looked at nothing"
+
+
+@every_chapter
+def test_without_javascript_the_numbers_stand_there_as_tables(path, served, open_page):
+    page = open_page(f"{served}/chapters/{path.stem}.html", java_script_enabled=False)
+    players = page.locator("stepformer-player")
+    assert players.count() >= 1
+    for player in players.all():
+        assert player.locator(".stepformer-fallback table").first.is_visible()
+
+
+@every_chapter
+def test_in_print_each_player_shows_its_current_step(path, served, open_page):
+    page = open_page(f"{served}/chapters/{path.stem}.html")
+    page.emulate_media(media="print")
+    for player in page.locator("stepformer-player").all():
+        assert player.locator("[role=grid]").first.is_visible()
+
+
+@pytest.mark.parametrize("word", ["attention"])
+def test_search_finds_a_chapter(word, base, open_page):
+    page = open_page(f"{base}/search.html?q={word}")
+    page.locator("#search-results li a").first.wait_for()
+    hrefs = page.eval_on_selector_all("#search-results li a", "all => all.map((a) => a.getAttribute('href'))")
+    assert any("05_attention" in href for href in hrefs)
+
+
+def test_the_landing_page_is_where_the_site_opens(base, open_page):
+    page = open_page(f"{base}/index.html")
+    page.wait_for_url("**/book/intro.html")
+    links = page.eval_on_selector_all("main a", "all => all.map((a) => a.getAttribute('href'))")
+    assert any("05_attention.html" in (link or "") for link in links)
+
+
+def test_links_between_pages_lead_to_pages(site):
+    lost = []
+    for name in PAGES:
+        page = site / f"{name}.html"
+        for target in re.findall(r'<a\b[^>]*?href="([^"#?]+)', page.read_text(encoding="utf-8")):
+            if not re.match(r"[a-z]+:|//", target) and not (page.parent / target).exists():
+                lost.append(f"{name}: {target}")
+    assert lost == []

@@ -1,0 +1,322 @@
+"""Calls of every op: random ones that are legal, edge cases, and calls that must be refused."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+Call = tuple[list[np.ndarray], dict[str, Any]]
+"""The inputs of an op and its attributes."""
+
+LEADING = [(), (), (), (2,), (3, 2), (1,)]
+INF = math.inf
+
+
+class Draw:
+    """Random sizes and tensors for one call. Sizes are drawn so that two axes of a call rarely have the same one."""
+
+    def __init__(self, rng: np.random.Generator, scale: float) -> None:
+        self.rng = rng
+        self.scale = scale
+
+    def sizes(self, count: int, smallest: int = 1) -> list[int]:
+        return [int(n) for n in self.rng.permutation([1, 2, 3, 5, 7])[:count].clip(smallest)]
+
+    def leading(self) -> tuple[int, ...]:
+        return LEADING[self.rng.integers(len(LEADING))]
+
+    def floats(self, *shape: int) -> np.ndarray:
+        return self.rng.normal(size=shape) * self.scale
+
+    def numbers(self, *shape: int) -> np.ndarray:
+        """Mostly floats; sometimes whole numbers, which ops take as well."""
+        return self.floats(*shape) if self.rng.random() < 0.9 else self.rng.integers(-5, 6, size=shape)
+
+    def bools(self, *shape: int) -> np.ndarray:
+        return self.rng.random(size=shape) < self.rng.choice([0.2, 0.5, 0.9])
+
+    def broadcast(self, shape: tuple[int, ...], keep: int = 0) -> tuple[int, ...]:
+        """A shape that stretches to `shape`: some sizes become 1, some leading axes vanish, the last `keep` stay."""
+        cut = int(self.rng.integers(0, len(shape) - keep + 1))
+        free = [1 if self.rng.random() < 0.3 else n for n in shape[cut : len(shape) - keep]]
+        return (*free, *shape[len(shape) - keep :])
+
+    def pair(self, shape: tuple[int, ...], keep: int = 0) -> list[tuple[int, ...]]:
+        """Two shapes, at least one of them `shape`, that broadcast to it."""
+        shapes = [shape, self.broadcast(shape, keep)]
+        return shapes if self.rng.random() < 0.5 else shapes[::-1]
+
+
+def _matmul(draw: Draw) -> Call:
+    n, k, m = draw.sizes(3)
+    a, b = (shape for shape in draw.pair(draw.leading()))
+    kind = draw.rng.random()
+    if kind < 0.1:
+        return [draw.numbers(k), draw.numbers(*b, k, m)], {}
+    if kind < 0.2:
+        return [draw.numbers(*a, n, k), draw.numbers(k)], {}
+    if kind < 0.25:
+        return [draw.numbers(k), draw.numbers(k)], {}
+    return [draw.numbers(*a, n, k), draw.numbers(*b, k, m)], {}
+
+
+def _one(draw: Draw) -> Call:
+    return [draw.numbers(*draw.leading(), *draw.sizes(int(draw.rng.integers(0, 4))))], {}
+
+
+def _matrix(draw: Draw) -> Call:
+    return [draw.numbers(*draw.leading(), *draw.sizes(2))], {}
+
+
+def _cell_by_cell(draw: Draw) -> Call:
+    a, b = draw.pair((*draw.leading(), *draw.sizes(2)))
+    return [draw.numbers(*a), draw.numbers(*b)], {}
+
+
+def _divide(draw: Draw) -> Call:
+    (a, b), _ = _cell_by_cell(draw)
+    return [a, np.where(b == 0, 1, b)], {}
+
+
+def _scale(draw: Draw) -> Call:
+    n_q, n_k, d_k = draw.sizes(3)
+    leading = draw.leading()
+    return [draw.numbers(*leading, n_q, n_k), draw.numbers(*leading, n_q, d_k)], {}
+
+
+def _linear(draw: Draw) -> Call:
+    n, d_in, d_out = draw.sizes(3)
+    shape = (d_in,) if draw.rng.random() < 0.1 else (*draw.leading(), n, d_in)
+    return [draw.numbers(*shape), draw.numbers(d_in, d_out), draw.numbers(d_out)], {}
+
+
+def _add_pairs(draw: Draw) -> Call:
+    n, m, d = draw.sizes(3)
+    a, b = draw.pair(draw.leading())
+    return [draw.numbers(*a, n, d), draw.numbers(*b, m, d)], {}
+
+
+def _copy(draw: Draw) -> Call:
+    x = _one(draw)[0][0]
+    return [x > 0 if draw.rng.random() < 0.2 else x], {}
+
+
+def _causal_mask(draw: Draw) -> Call:
+    n_q, n_k, d = draw.sizes(3)
+    return [draw.numbers(*draw.leading(), n_q, d), draw.numbers(n_k, d)], {}
+
+
+def _padding_mask(draw: Draw) -> Call:
+    return [draw.rng.integers(0, 3, size=(*draw.leading(), *draw.sizes(1)))], {"pad_id": int(draw.rng.integers(0, 3))}
+
+
+def _both(draw: Draw) -> Call:
+    a, b = draw.pair((*draw.leading(), *draw.sizes(2)))
+    return [draw.bools(*a), draw.bools(*b)], {}
+
+
+def _share_across_heads(draw: Draw) -> Call:
+    return [draw.bools(*draw.leading(), *draw.sizes(2))], {}
+
+
+def _mask(draw: Draw) -> Call:
+    shape = (*draw.leading(), *draw.sizes(2))
+    return [draw.numbers(*shape), draw.bools(*draw.broadcast(shape))], {}
+
+
+def _zero_masked(draw: Draw) -> Call:
+    n_q, n_k, d = draw.sizes(3)
+    a, b = draw.pair(draw.leading())
+    x, allowed = draw.numbers(*a, n_k, d), draw.bools(*b, n_q, n_k)
+    allowed[..., 0] = False
+    return [x, allowed], {}
+
+
+def _along_an_axis(draw: Draw) -> Call:
+    x = draw.numbers(*draw.leading(), *draw.sizes(int(draw.rng.integers(1, 3))))
+    axis = int(draw.rng.integers(-x.ndim, x.ndim))
+    if x.dtype.kind == "f":
+        x = np.where(draw.rng.random(x.shape) < 0.3, -INF, x)
+    return [x], {"axis": axis} if axis != -1 else {}
+
+
+def _layer_norm(draw: Draw) -> Call:
+    d = draw.sizes(1)[0]
+    attributes = {"eps": 0.01} if draw.rng.random() < 0.3 else {}
+    return [draw.numbers(*draw.leading(), *draw.sizes(1), d), draw.numbers(d), draw.numbers(d)], attributes
+
+
+def _embed(draw: Draw) -> Call:
+    n, words, d = draw.sizes(3)
+    return [draw.rng.integers(0, words, size=(*draw.leading(), n)), draw.numbers(words, d)], {}
+
+
+def _split(draw: Draw) -> Call:
+    n, n_heads, d_k = draw.sizes(3)
+    return [draw.numbers(*draw.leading(), n, n_heads * d_k)], {"n_heads": n_heads}
+
+
+def _merge_heads(draw: Draw) -> Call:
+    return [draw.numbers(*draw.leading(), *draw.sizes(3))], {}
+
+
+def _concat(draw: Draw) -> Call:
+    shape = (*draw.leading(), *draw.sizes(2))
+    axis = int(draw.rng.integers(-len(shape), len(shape)))
+    parts = []
+    for size in draw.sizes(int(draw.rng.integers(1, 4))):
+        one = list(shape)
+        one[axis] = size
+        parts.append(draw.numbers(*one))
+    return parts, {"axis": axis} if axis != -1 else {}
+
+
+RANDOM: dict[str, Callable[[Draw], Call]] = {
+    "matmul": _matmul,
+    "transpose": _matrix,
+    "add": _cell_by_cell,
+    "multiply": _cell_by_cell,
+    "divide": _divide,
+    "scale": _scale,
+    "linear": _linear,
+    "add_pairs": _add_pairs,
+    "copy": _copy,
+    "causal_mask": _causal_mask,
+    "padding_mask": _padding_mask,
+    "both": _both,
+    "share_across_heads": _share_across_heads,
+    "mask": _mask,
+    "mask_with_zero": _mask,
+    "mask_opposite": _mask,
+    "zero_masked": _zero_masked,
+    "softmax": _along_an_axis,
+    "hardmax": _along_an_axis,
+    "relu": _one,
+    "tanh": _one,
+    "layer_norm": _layer_norm,
+    "embed": _embed,
+    "split_heads": _split,
+    "reshape_heads": _split,
+    "merge_heads": _merge_heads,
+    "concat": _concat,
+}
+"""One maker of random calls for each op; a test compares the names with the list of ops."""
+
+
+def random_calls(name: str, count: int, scale: float = 1.0, seed: int = 0) -> list[Call]:
+    """Return `count` legal calls of the op, the same ones for the same seed."""
+    rng = np.random.default_rng([seed, *name.encode(), round(scale * 1000)])
+    return [RANDOM[name](Draw(rng, scale)) for _ in range(count)]
+
+
+def f(*shape: int) -> np.ndarray:
+    """Distinct, uneven numbers of a shape."""
+    return (np.arange(math.prod(shape)) ** 1.5 - 3.0).reshape(shape)
+
+
+NO_KEYS = np.zeros((3, 0))
+TIES = np.array([[2.0, 2.0, 1.0], [-INF, 0.5, 0.5], [0.0, -0.0, 0.0]])
+
+EDGES: dict[str, list[Call]] = {
+    "matmul": [([f(3, 0), f(0, 2)], {}), ([f(0, 3), f(3, 2)], {}), ([f(2, 3, 0), f(2, 0, 5)], {}),
+               ([f(2, 0, 3), f(2, 3, 5)], {}), ([f(1, 1), f(1, 1)], {}), ([f(3, 1, 2, 5), f(2, 5, 3)], {})],
+    "transpose": [([f(1, 1)], {}), ([f(0, 3)], {})],
+    "add": [([f(0, 3), f(3)], {}), ([f(), f(2, 3)], {}), ([f(), f()], {}), ([f(2, 1), f(1, 3)], {})],
+    "multiply": [([f(), f(2, 3)], {}), ([f(2, 1), f(1, 3)], {})],
+    "divide": [([f(2, 3), np.array(4.0)], {}), ([f(0), f(0)], {}), ([f(2, 3), np.array([[-2.0], [0.5]])], {})],
+    "scale": [([f(3, 0), f(3, 5)], {}), ([f(), f(1)], {}), ([f(2, 3), f(7)], {})],
+    "linear": [([f(0, 3), f(3, 2), f(2)], {}), ([f(3, 0), f(0, 2), f(2)], {}), ([f(1, 1), f(1, 1), f(1)], {})],
+    "add_pairs": [([f(1, 1), f(1, 1)], {}), ([f(0, 3), f(2, 3)], {}), ([f(2, 3), f(5, 2, 3)], {})],
+    "copy": [([np.array([3, 1])], {}), ([np.array([[True, False]])], {}), ([f()], {}), ([TIES], {})],
+    "causal_mask": [([f(2, 1), f(5, 1)], {}), ([f(5, 1), f(2, 1)], {}), ([f(1, 1), f(1, 1)], {}),
+                    ([f(1, 1), f(7, 1)], {}), ([f(3, 1), f(0, 1)], {}), ([f(0, 1), f(3, 1)], {})],
+    "padding_mask": [([np.array([0, 0])], {"pad_id": 0}), ([np.array([4])], {"pad_id": 0}),
+                     ([np.zeros(0, dtype=int)], {"pad_id": 0}), ([np.array([[3, -1], [-1, 3]])], {"pad_id": -1})],
+    "both": [([np.array([True]), np.array([[True], [False]])], {}), ([np.array(True), np.array(False)], {})],
+    "share_across_heads": [([np.array([[True]])], {}), ([np.zeros((2, 0), dtype=bool)], {})],
+    "mask": [([f(2, 3), np.array([[True, False, True], [False, False, False]])], {}), ([f(2, 3), np.array(True)], {}),
+             ([TIES, np.array([True, False, True])], {}), ([NO_KEYS, np.zeros((1, 0), dtype=bool)], {})],
+    "mask_with_zero": [([f(2, 3), np.array([[True, False, True], [False, False, False]])], {})],
+    "mask_opposite": [([f(2, 3), np.array([[True, False, True], [False, False, False]])], {})],
+    "zero_masked": [([f(3, 2), np.zeros((4, 3), dtype=bool)], {}), ([f(3, 2), np.array([[True, False, False]])], {}),
+                    ([f(3, 2), np.zeros((0, 3), dtype=bool)], {}), ([f(2, 2), np.eye(2, dtype=bool)[None]], {})],
+    "softmax": [([np.full((2, 3), -INF)], {}), ([TIES], {}), ([f(1)], {}), ([np.array([-INF])], {}),
+                ([np.array([1e4, 9999.0, -1e4])], {}), ([np.array([[1.0, -10.0, 1000.0]])], {}), ([TIES], {"axis": 0}),
+                ([TIES], {"axis": -2}), ([NO_KEYS], {}), ([np.array([-1e300, 1e300])], {})],
+    "hardmax": [([np.full((2, 3), -INF)], {}), ([TIES], {}), ([f(1)], {}), ([TIES], {"axis": 0}), ([NO_KEYS], {})],
+    "relu": [([np.array([-0.0, 0.0, -1.0])], {}), ([f(0)], {}), ([f()], {})],
+    "tanh": [([np.array([-0.0, 1e-300, 800.0, -800.0])], {}), ([f(0)], {}), ([f()], {})],
+    "layer_norm": [([np.full((2, 3), 4.0), f(3), f(3)], {}), ([f(2, 1), f(1), f(1)], {}), ([f(5), f(5), f(5)], {}),
+                   ([np.array([1.0, 0.0, 0.0, 0.0]), np.ones(4), np.zeros(4)], {}), ([f(0, 3), f(3), f(3)], {})],
+    "embed": [([np.zeros(0, dtype=int), f(3, 2)], {}), ([np.array([2, 2, 0]), f(3, 1)], {})],
+    "split_heads": [([f(1, 1)], {"n_heads": 1}), ([f(0, 6)], {"n_heads": 3}), ([f(4, 6)], {"n_heads": 6})],
+    "reshape_heads": [([f(1, 1)], {"n_heads": 1}), ([f(4, 6)], {"n_heads": 3})],
+    "merge_heads": [([f(1, 1, 1)], {}), ([f(3, 0, 2)], {})],
+    "concat": [([f(2, 0), f(2, 3)], {}), ([f(3)], {}), ([f(2, 3), f(5, 3)], {"axis": 0}),
+               ([f(2, 3), f(2, 1), f(2, 2)], {"axis": 1})],
+}  # fmt: skip
+"""Calls at the edges of what is legal: empty axes, size 1, ties, everything masked, more queries than keys."""
+
+T = np.array([[True, False, True]])
+
+REFUSED: dict[str, list[tuple[list[np.ndarray], dict[str, Any], str]]] = {
+    "matmul": [([f(2, 3), f(2, 3)], {}, r"matmul: a is \(2, 3\) and b is \(2, 3\); the last axis of a \(3\)"),
+               ([f(3), f(2)], {}, r"only axis of b \(2\)"), ([f(), f(2)], {}, r"'a' has shape \(\)"),
+               ([f(2, 3, 5), f(3, 5, 2)], {}, r"matmul: a is \(2, 3, 5\) and b is \(3, 5, 2\); before the last"),
+               ([T, f(3, 2)], {}, "matmul: 'a' must hold numbers; it is bool")],
+    "transpose": [([f(3)], {}, r"transpose: 'x' has shape \(3,\); it needs at least 2 axes"), ([T], {}, "numbers")],
+    "add": [([f(2, 3), f(2)], {}, r"add: a \(2, 3\) and b \(2,\) do not fit"), ([T, f(3)], {}, "'a' must hold numbers"),
+            ([f(3), T], {}, "'b' must hold numbers")],
+    "multiply": [([f(2, 3), f(3, 2)], {}, r"multiply: a \(2, 3\) and b \(3, 2\)"), ([f(3), T], {}, "'b' must hold")],
+    "divide": [([f(2), np.array([1.0, 0.0])], {}, "divide: 'b' holds a zero"), ([f(2, 3), f(2)], {}, "do not fit"),
+               ([T, f(3)], {}, "'a' must hold")],
+    "scale": [([f(2, 3), f()], {}, "'query' has shape"), ([f(2, 3), f(2, 0)], {}, "width must be 1 or more"),
+              ([T, f(3)], {}, "'scores' must hold")],
+    "linear": [([f(2, 3), f(2, 3), f(3)], {}, r"x is \(2, 3\), weight is \(2, 3\), bias is \(3,\); the rule is"),
+               ([f(2, 3), f(3, 5), f(3)], {}, r"bias is \(3,\)"), ([f(2, 3), f(3), f(3)], {}, "weight"),
+               ([f(2, 3), f(3, 5), f(1)], {}, "bias"), ([f(2, 3), f(3, 5), f(1, 5)], {}, "bias"),
+               ([f(), f(1, 1), f(1)], {}, "'x' has shape")],
+    "add_pairs": [([f(2, 3), f(2, 5)], {}, r"add_pairs: a is \(2, 3\) and b is \(2, 5\); both must"),
+                  ([f(3), f(2, 3)], {}, "'a' has shape"), ([f(2, 5, 3), f(3, 5, 3)], {}, "do not fit")],
+    "copy": [],
+    "causal_mask": [([f(3), f(2, 3)], {}, "'query' has shape"), ([f(2, 3), f(3)], {}, "'key' has shape")],
+    "padding_mask": [([f(3)], {"pad_id": 0}, "'tokens' must be token ids, whole numbers along an axis; it is float64"),
+                     ([T], {"pad_id": 0}, "it is bool"), ([np.array(3)], {"pad_id": 0}, r"of shape \(\)")],
+    "both": [([T, np.ones((1, 3))], {}, "both: 'b' must be boolean, True = may attend; it is float64"),
+             ([T, np.ones(2, dtype=bool)], {}, r"a \(1, 3\) and b \(2,\)"), ([np.ones(3, dtype=int), T], {}, "int64")],
+    "share_across_heads": [([f(2, 3)], {}, "boolean"), ([np.ones(3, dtype=bool)], {}, "at least 2 axes")],
+    "mask": [([f(2, 3), np.ones((2, 3))], {}, "mask: 'allowed' must be boolean.*added to the scores"),
+             ([f(2, 3), np.ones((3, 2), dtype=bool)], {}, r"scores \(2, 3\) and allowed \(3, 2\)"),
+             ([f(2, 3), np.ones((5, 2, 3), dtype=bool)], {}, r"allowed \(5, 2, 3\) is larger than scores \(2, 3\)"),
+             ([f(1, 3), np.ones((2, 3), dtype=bool)], {}, "larger"), ([T, T], {}, "'scores' must hold numbers")],
+    "mask_with_zero": [([f(2, 3), np.ones((2, 3))], {}, "boolean"), ([f(3), T[0, :2]], {}, "do not fit")],
+    "mask_opposite": [([f(2, 3), np.ones((2, 3))], {}, "boolean"), ([f(3), T[0, :2]], {}, "do not fit")],
+    "zero_masked": [([f(3, 2), np.ones((4, 3))], {}, "boolean"), ([f(2, 2), T], {}, r"x is \(2, 2\), 2 keys, but"),
+                    ([f(2, 2), np.ones((3, 1), dtype=bool)], {}, r"allowed is \(3, 1\)"),
+                    ([f(3), T], {}, "'x' has shape"), ([f(3, 2), T[0]], {}, "'allowed' has shape"),
+                    ([f(2, 3, 2), np.ones((5, 4, 3), dtype=bool)], {}, "do not fit")],
+    "softmax": [([np.array([math.nan, 1.0])], {}, "softmax: 'x' holds NaN"), ([np.array([INF, 1.0])], {}, "infinity"),
+                ([f(2, 3)], {"axis": 2}, r"axis 2 does not exist in shape \(2, 3\)"), ([f(3)], {"axis": -2}, "axis -2"),
+                ([f()], {}, "at least 1 axes"), ([T], {}, "must hold numbers")],
+    "hardmax": [([np.array([math.nan, 1.0])], {}, "hardmax: 'x' holds NaN"), ([f(2, 3)], {"axis": 2}, "axis 2"),
+                ([T], {}, "must hold numbers")],
+    "relu": [([T], {}, "relu: 'x' must hold numbers")],
+    "tanh": [([T], {}, "tanh: 'x' must hold numbers")],
+    "layer_norm": [([f(2, 3), f(2), f(3)], {}, r"gain is \(2,\), bias is \(3,\); gain and bias must be \(3,\)"),
+                   ([f(2, 3), f(3), f(1)], {}, "bias"), ([f(2, 3), f(3), f(3)], {"eps": 0.0}, "eps is 0.0"),
+                   ([f(2, 3), f(3), f(3)], {"eps": -1.0}, "eps is -1.0"),
+                   ([f(2, 0), f(0), f(0)], {}, r"x has shape \(2, 0\); its width")],
+    "embed": [([np.array([0, 3]), f(3, 2)], {}, r"ids go from 0 to 3, but the table has the rows 0 … 2"),
+              ([np.array([-1]), f(3, 2)], {}, "ids go from -1"), ([f(2), f(3, 2)], {}, "whole numbers"),
+              ([np.array([0]), f(2, 3, 2)], {}, r"table has shape \(2, 3, 2\)")],
+    "split_heads": [([f(4, 10)], {"n_heads": 3}, r"the width 10 of x \(4, 10\) can not be split into 3 equal heads"),
+                    ([f(4, 6)], {"n_heads": 0}, "n_heads is 0"), ([f(4, 6)], {"n_heads": 1.5}, "n_heads is 1.5"),
+                    ([f(6)], {"n_heads": 2}, "at least 2 axes")],
+    "reshape_heads": [([f(4, 10)], {"n_heads": 3}, "3 equal heads"), ([f(4, 6)], {"n_heads": 0}, "n_heads is 0")],
+    "merge_heads": [([f(2, 3)], {}, "at least 3 axes")],
+    "concat": [([f(2, 3), f(3, 3)], {}, r"shapes \(2, 3\), \(3, 3\) must agree on every axis but -1"),
+               ([f(2, 3), f(2, 5)], {"axis": 0}, "axis but 0"), ([f(2, 3)], {"axis": 2}, "axis 2 does not exist"),
+               ([f(2, 3), f(3)], {}, "must agree"), ([T, T], {}, "must hold numbers")],
+}  # fmt: skip
+"""Calls that must be refused, with what the message must say."""

@@ -1,0 +1,50 @@
+"""One concept, one stem: a file in reference/, a file in nn/, a parity test and a chapter."""
+
+import re
+from dataclasses import dataclass, fields
+
+import pytest
+from helpers import PACKAGE, ROOT
+
+
+@dataclass(frozen=True)
+class Stem:
+    """The four files of one concept. An empty cell is a text in brackets that gives its reason."""
+
+    reference: str
+    nn: str
+    test: str
+    chapter: str
+
+
+STEMS = {
+    "attention": Stem("attention.py", "attention.py", "test_attention.py", "05_attention.ipynb"),
+    "masks": Stem("masks.py", "masks.py", "test_masks.py", "05_attention.ipynb"),
+}
+
+FOLDERS = {
+    "reference": PACKAGE / "reference",
+    "nn": PACKAGE / "nn",
+    "test": ROOT / "tests" / "parity",
+    "chapter": ROOT / "chapters",
+}
+CELLS = [(stem, cell.name) for stem in STEMS for cell in fields(Stem)]
+
+
+@pytest.mark.parametrize(("stem", "cell"), CELLS, ids=lambda value: value)
+def test_each_cell_is_a_file_or_a_reason(stem, cell):
+    entry = getattr(STEMS[stem], cell)
+    if entry.startswith("["):
+        assert re.fullmatch(r"\[.{20,}\]", entry), "an empty cell needs a reason that a reader understands"
+        unlisted = f"test_{stem}.py" if cell == "test" else f"{stem}.py"
+        assert not (FOLDERS[cell] / unlisted).exists(), f"{unlisted} exists: put it into the table"
+    else:
+        assert (FOLDERS[cell] / entry).is_file(), f"{FOLDERS[cell].name}/{entry} does not exist"
+        assert cell == "chapter" or entry.removeprefix("test_") == f"{stem}.py", "the file has another stem"
+
+
+@pytest.mark.parametrize("cell", FOLDERS)
+def test_each_file_is_in_the_table(cell):
+    listed = {getattr(row, cell) for row in STEMS.values()}
+    pattern = {"test": "test_*.py", "chapter": "*.ipynb"}.get(cell, "[!_]*.py")
+    assert {path.name for path in FOLDERS[cell].glob(pattern)} <= listed

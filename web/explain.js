@@ -1,0 +1,314 @@
+/**
+ * Where a number comes from: for every cell of every op, the arithmetic that gives it, made of cells of
+ * the inputs.
+ *
+ * `explain` looks at the inputs only, never at the computed output, so that `evaluate(explain(…))` is an
+ * independent check.
+ *
+ * @typedef {import('./tensor.js').Tensor} Tensor
+ * @typedef {{kind: 'ref', input: number, index: number[], value: number}} Ref
+ *   a cell of input number `input`
+ * @typedef {{kind: 'num', value: number}
+ *   | {kind: 'var', name: string}
+ *   | {kind: 'sum'|'product'|'quotient'|'difference', args: Expr[], mean?: true}
+ *   | {kind: 'call', fn: 'exp'|'max'|'sqrt'|'tanh'|'square', args: Expr[]}
+ *   | {kind: 'choice', text: string, parameters: Object<string, number>, because: Ref[], args: [Expr]}
+ *   | Ref} Expr
+ *   A choice is a value with a reason: `text` is a key of REASONS, `because` the cells that decide,
+ *   `args[0]` the value. A quotient with `mean: true` is a sum divided by the number of its terms.
+ * @typedef {{lets: {name: string, expr: Expr}[], result: Expr}} Explanation
+ */
+
+import { at, broadcastIndex, indexOf, offset } from './tensor.js';
+import { completeAttributes, findOp, lastAllowedKey, meanOf, resolveAxis } from './ops.js';
+
+/**
+ * @param {string} opName
+ * @param {Tensor[]} inputs
+ * @param {Object<string, number>} attributes
+ * @param {Tensor} output
+ * @param {number[]} index  the cell of the output
+ * @returns {Explanation}
+ */
+export function explain(opName, inputs, attributes, output, index) {
+  findOp(opName);
+  const ref = (input, cell) => ({ kind: 'ref', input, index: cell, value: at(inputs[input], cell) });
+  const cell = {
+    inputs,
+    index,
+    ref,
+    attributes: completeAttributes(opName, attributes ?? {}),
+    shape: output.shape,
+  };
+  const explanation = EXPLAIN[opName](cell);
+  return 'lets' in explanation ? explanation : { lets: [], result: explanation };
+}
+
+// ---- Building expressions -----------------------------------------------------------------------
+
+const num = (value) => ({ kind: 'num', value });
+const variable = (name) => ({ kind: 'var', name });
+const sum = (...args) => ({ kind: 'sum', args });
+const product = (...args) => ({ kind: 'product', args });
+const quotient = (a, b) => ({ kind: 'quotient', args: [a, b] });
+const mean = (terms) => ({ ...quotient(sum(...terms), num(terms.length)), mean: true });
+const difference = (a, b) => ({ kind: 'difference', args: [a, b] });
+const call = (fn, ...args) => ({ kind: 'call', fn, args });
+const choice = (text, value, because = [], parameters = {}) => ({
+  kind: 'choice',
+  text,
+  parameters,
+  because,
+  args: [value],
+});
+
+const range = (n) => Array.from({ length: n }, (_, i) => i);
+
+/** The cell of input k that broadcasting puts at `index`. */
+const stretched = ({ inputs, ref }, k, index) => ref(k, broadcastIndex(index, inputs[k].shape));
+
+/** All cells of x on the line along `axis` through `index`. */
+function line({ inputs, ref, index }, axis) {
+  return range(inputs[0].shape[axis]).map((i) => ref(0, index.with(axis, i)));
+}
+
+/** Sum of products of a row of input 0 and a column of input 1, for the cell `index` of a matmul. */
+function dotProduct({ inputs: [a, b], ref, index }) {
+  const leadingRank = index.length - (a.shape.length > 1) - (b.shape.length > 1);
+  const leading = index.slice(0, leadingRank);
+  const place = [...index.slice(leadingRank)];
+  const row = a.shape.length > 1 ? [place.shift()] : [];
+  const column = b.shape.length > 1 ? [place.shift()] : [];
+  const aLeading = broadcastIndex(leading, a.shape.slice(0, -2));
+  const bLeading = broadcastIndex(leading, b.shape.slice(0, -2));
+  return sum(
+    ...range(a.shape.at(-1)).map((k) =>
+      product(ref(0, [...aLeading, ...row, k]), ref(1, [...bLeading, k, ...column])),
+    ),
+  );
+}
+
+const score = ({ ref, index }) => ref(0, index);
+
+/** One value where the mask (input 1) allows this cell, another where it does not. */
+function maskChoice(op, cell, ifAllowed, ifRefused) {
+  const may = stretched(cell, 1, cell.index);
+  return may.value === 1
+    ? choice(`${op}.allowed`, ifAllowed, [may])
+    : choice(`${op}.refused`, ifRefused, [may]);
+}
+
+// ---- One entry per op ---------------------------------------------------------------------------
+
+/**
+ * @typedef {{inputs: Tensor[], index: number[], shape: number[], attributes: Object<string, number>,
+ *   ref: (input: number, index: number[]) => Ref}} Cell   the cell to explain, and the shape of the output
+ * @type {Object<string, (cell: Cell) => Expr|Explanation>}
+ */
+const EXPLAIN = {
+  matmul: dotProduct,
+
+  transpose: ({ ref, index }) => ref(0, [...index.slice(0, -2), index.at(-1), index.at(-2)]),
+
+  add: (cell) => sum(stretched(cell, 0, cell.index), stretched(cell, 1, cell.index)),
+
+  multiply: (cell) => product(stretched(cell, 0, cell.index), stretched(cell, 1, cell.index)),
+
+  divide: (cell) => quotient(stretched(cell, 0, cell.index), stretched(cell, 1, cell.index)),
+
+  scale: ({ inputs: [, query], ref, index }) =>
+    quotient(ref(0, index), call('sqrt', num(query.shape.at(-1)))),
+
+  linear: (cell) => sum(dotProduct(cell), cell.ref(2, [cell.index.at(-1)])),
+
+  relu: ({ ref, index }) => call('max', num(0), ref(0, index)),
+
+  tanh: ({ ref, index }) => call('tanh', ref(0, index)),
+
+  layer_norm(cell) {
+    const { ref, index, attributes } = cell;
+    const column = index.at(-1);
+    const row = line(cell, index.length - 1);
+    const distance = (x) => difference(x, variable('mean'));
+    const squares = row.map((x) => call('square', distance(x)));
+    const deviation = call('sqrt', sum(variable('variance'), num(attributes.eps)));
+    return {
+      lets: [
+        { name: 'mean', expr: mean(row) },
+        { name: 'variance', expr: quotient(sum(...squares), num(row.length)) },
+      ],
+      result: sum(product(ref(1, [column]), quotient(distance(row[column]), deviation)), ref(2, [column])),
+    };
+  },
+
+  softmax(cell) {
+    const axis = resolveAxis('softmax', cell.attributes.axis, cell.shape);
+    const scores = line(cell, axis);
+    if (scores.every(({ value }) => value === -Infinity))
+      return choice('softmax.nothing_allowed', num(0), scores);
+    const power = (score) => call('exp', difference(score, variable('max')));
+    return {
+      lets: [
+        { name: 'max', expr: call('max', ...scores) },
+        { name: 'total', expr: sum(...scores.map(power)) },
+      ],
+      result: quotient(power(scores[cell.index[axis]]), variable('total')),
+    };
+  },
+
+  hardmax(cell) {
+    const axis = resolveAxis('hardmax', cell.attributes.axis, cell.shape);
+    const scores = line(cell, axis);
+    const values = scores.map(({ value }) => value);
+    const largest = Math.max(...values);
+    if (largest === -Infinity) return choice('hardmax.nothing_allowed', num(0), scores);
+    return values.indexOf(largest) === cell.index[axis]
+      ? choice('hardmax.largest', num(1), scores)
+      : choice('hardmax.not_largest', num(0), scores);
+  },
+
+  add_pairs: ({ inputs: [a, b], ref, index }) => {
+    const [i, j, column] = index.slice(-3);
+    const leading = index.slice(0, -3);
+    return sum(
+      ref(0, [...broadcastIndex(leading, a.shape.slice(0, -2)), i, column]),
+      ref(1, [...broadcastIndex(leading, b.shape.slice(0, -2)), j, column]),
+    );
+  },
+
+  causal_mask({ inputs: [query, key], index: [i, j] }) {
+    const last = lastAllowedKey(i, query.shape.at(-2), key.shape.at(-2));
+    const parameters = { query: i, key: j, last };
+    if (j <= last) return choice('causal_mask.allowed', num(1), [], parameters);
+    return choice(last < 0 ? 'causal_mask.none' : 'causal_mask.later', num(0), [], parameters);
+  },
+
+  padding_mask({ ref, index, attributes: { pad_id: pad } }) {
+    const token = ref(0, index.toSpliced(-2, 1));
+    const parameters = { token: token.value, pad };
+    return token.value === pad
+      ? choice('padding_mask.padding', num(0), [token], parameters)
+      : choice('padding_mask.token', num(1), [token], parameters);
+  },
+
+  both(cell) {
+    const masks = [stretched(cell, 0, cell.index), stretched(cell, 1, cell.index)];
+    return masks.every(({ value }) => value === 1)
+      ? choice('both.allowed', num(1), masks)
+      : choice('both.refused', num(0), masks);
+  },
+
+  share_across_heads: ({ ref, index }) => ref(0, index.toSpliced(-3, 1)),
+
+  mask: (cell) => maskChoice('mask', cell, score(cell), num(-Infinity)),
+
+  mask_with_zero: (cell) => maskChoice('mask_with_zero', cell, score(cell), num(0)),
+
+  mask_opposite: (cell) => maskChoice('mask_opposite', cell, num(-Infinity), score(cell)),
+
+  zero_masked(cell) {
+    const {
+      inputs: [x, allowed],
+      ref,
+      index,
+    } = cell;
+    const key = index.at(-2);
+    const leading = broadcastIndex(index.slice(0, -2), allowed.shape.slice(0, -2));
+    const queries = range(allowed.shape.at(-2)).map((query) => ref(1, [...leading, query, key]));
+    return queries.some(({ value }) => value === 1)
+      ? choice('zero_masked.kept', ref(0, broadcastIndex(index, x.shape)), queries)
+      : choice('zero_masked.zeroed', num(0), queries);
+  },
+
+  embed({ ref, index }) {
+    const token = ref(0, index.slice(0, -1));
+    return choice('embed.row', ref(1, [token.value, index.at(-1)]), [token], { token: token.value });
+  },
+
+  concat({ inputs, ref, index, shape, attributes }) {
+    const axis = resolveAxis('concat', attributes.axis, shape);
+    let part = 0;
+    let place = index[axis];
+    while (place >= inputs[part].shape[axis]) {
+      place -= inputs[part].shape[axis];
+      part += 1;
+    }
+    return ref(part, index.with(axis, place));
+  },
+
+  split_heads({ ref, index, shape }) {
+    const [head, row, column] = index.slice(-3);
+    return ref(0, [...index.slice(0, -3), row, head * shape.at(-1) + column]);
+  },
+
+  merge_heads({ inputs: [x], ref, index }) {
+    const [row, column] = index.slice(-2);
+    const width = x.shape.at(-1);
+    return ref(0, [...index.slice(0, -2), Math.floor(column / width), row, column % width]);
+  },
+
+  reshape_heads: ({ inputs: [x], ref, index, shape }) => ref(0, indexOf(x.shape, offset(shape, index))),
+
+  copy: ({ ref, index }) => ref(0, index),
+};
+
+/** The ops that can be explained; a test compares it with OPS. */
+export const EXPLAINED_OPS = Object.keys(EXPLAIN);
+
+// ---- Using an explanation -----------------------------------------------------------------------
+
+const FUNCTIONS = {
+  exp: Math.exp,
+  max: Math.max,
+  sqrt: Math.sqrt,
+  tanh: Math.tanh,
+  square: (x) => x ** 2,
+};
+
+/** The number that the arithmetic of an explanation gives. */
+export function evaluate({ lets, result }) {
+  const known = new Map();
+  for (const { name, expr } of lets) known.set(name, valueOf(expr, known));
+  return valueOf(result, known);
+}
+
+function valueOf(expr, known) {
+  switch (expr.kind) {
+    case 'ref':
+    case 'num':
+      return expr.value;
+    case 'var':
+      return known.get(expr.name);
+    case 'choice':
+      return valueOf(expr.args[0], known);
+  }
+  const values = expr.args.map((arg) => valueOf(arg, known));
+  switch (expr.kind) {
+    case 'sum':
+      return values.reduce((a, b) => a + b, 0);
+    case 'product':
+      return values.reduce((a, b) => a * b, 1);
+    case 'difference':
+      return values[0] - values[1];
+    case 'quotient':
+      return expr.mean ? meanOf(expr.args[0].args.map((arg) => valueOf(arg, known))) : values[0] / values[1];
+    case 'call':
+      return FUNCTIONS[expr.fn](...values);
+  }
+  throw new Error(`an expression cannot be of the kind ${expr.kind}`);
+}
+
+/** The input cells an explanation mentions, each once, in the order of their mention. */
+export function references({ lets, result }) {
+  const found = new Map();
+  const visit = (expr) => {
+    if (expr.kind === 'ref') {
+      const key = `${expr.input}:${expr.index}`;
+      if (!found.has(key)) found.set(key, { input: expr.input, index: expr.index });
+    }
+    for (const child of [...(expr.because ?? []), ...(expr.args ?? [])]) visit(child);
+  };
+  for (const { expr } of lets) visit(expr);
+  visit(result);
+  return [...found.values()];
+}

@@ -1,0 +1,111 @@
+/**
+ * Every sentence of the engine, to be translated in one place: templates with named placeholders.
+ *
+ * SENTENCES  what an op does, in words; {0}, {1}, … are the names of its inputs
+ * REASONS    why a cell has a value that no arithmetic gives (the `text` of a choice in an explanation)
+ * RULES      what is wrong with the inputs of an op (the message of an OpError)
+ */
+
+export const SENTENCES = {
+  matmul: 'Each row of {0} meets each column of {1}: multiply pairwise, then add up.',
+  transpose: 'Rows of {0} become columns.',
+  add: 'Add {0} and {1}, cell by cell.',
+  multiply: 'Multiply {0} and {1}, cell by cell.',
+  divide: 'Divide {0} by {1}, cell by cell.',
+  scale: 'Divide {0} by the square root of the width of {1}.',
+  linear: 'Multiply {0} by the weights {1} and add {2} to each row.',
+  causal_mask: 'A position of {0} may look at a position of {1} that is not later than itself.',
+  padding_mask: 'Every token of {0} may be looked at, except padding.',
+  both: 'Allowed where both {0} and {1} allow it.',
+  share_across_heads: 'All heads use the same {0}.',
+  mask: 'Keep {0} where {1} allows it; put −∞ everywhere else.',
+  mask_with_zero: 'Keep {0} where {1} allows it; put 0 everywhere else (a mistake: 0 still gets a weight).',
+  mask_opposite:
+    'Put −∞ where {1} allows it (a mistake: the mask is read the wrong way round); keep {0} elsewhere.',
+  zero_masked: 'A row of {0} that {1} hides from every query becomes 0.',
+  softmax: 'Turn {0} into weights that are positive and add up to 1.',
+  hardmax: 'Give the largest of {0} the weight 1 and all others 0.',
+  relu: 'Keep what is positive in {0}; replace the rest by 0.',
+  tanh: 'Squash {0} into the range from −1 to 1.',
+  layer_norm: 'Shift and stretch each row of {0} to mean 0 and variance 1, then apply {1} and {2}.',
+  concat: 'Put the inputs next to one another.',
+  split_heads: 'Cut each row of {0} into one piece per head.',
+  merge_heads: 'Put the pieces of all heads back into one row.',
+  reshape_heads: 'Cut the numbers of {0} into heads without regard to rows: the positions get mixed up.',
+  embed: 'Look up the row of {1} for each token of {0}.',
+  add_pairs: 'Add each row of {0} to each row of {1}.',
+  copy: 'Pass {0} on unchanged.',
+};
+
+export const REASONS = {
+  'causal_mask.allowed': 'Query {query} may look at key {key}: keys up to {last} are not later than it.',
+  'causal_mask.later': 'Query {query} may not look at key {key}: keys after {last} are later than it.',
+  'causal_mask.none': 'Query {query} comes before every key, so it may look at none.',
+  'padding_mask.token': 'Token {token} is not padding ({pad}), so it may be looked at.',
+  'padding_mask.padding': 'This token is padding ({pad}), so nobody may look at it.',
+  'both.allowed': 'Both masks allow it.',
+  'both.refused': 'At least one of the masks refuses it.',
+  'mask.allowed': 'Allowed by the mask, so the score stays.',
+  'mask.refused': 'Refused by the mask, therefore −∞.',
+  'mask_with_zero.allowed': 'Allowed by the mask, so the score stays.',
+  'mask_with_zero.refused':
+    'Refused by the mask, but 0 is a score like any other: softmax gives it a weight.',
+  'mask_opposite.allowed': 'Allowed by the mask, but the mask is read the wrong way round, therefore −∞.',
+  'mask_opposite.refused':
+    'Refused by the mask, but the mask is read the wrong way round, so the score stays.',
+  'zero_masked.kept': 'At least one query may look at this key, so its row stays.',
+  'zero_masked.zeroed': 'No query may look at this key, so its row becomes 0.',
+  'softmax.nothing_allowed': 'Every score here is −∞: there is nothing to attend to, so all weights are 0.',
+  'hardmax.largest': 'This is the largest (the first, if several are), so it gets all the weight.',
+  'hardmax.not_largest': 'Another one is larger (or equal and earlier), so this one gets no weight.',
+  'hardmax.nothing_allowed': 'Every score here is −∞: there is nothing to attend to, so all weights are 0.',
+  'embed.row': 'Token {token} picks row {token} of the table.',
+};
+
+export const RULES = {
+  unknown_op: 'there is no op of this name',
+  input_count: 'takes {expected} inputs, but {given} were given',
+  attribute_unknown: 'does not know the attribute {attribute}',
+  attribute_missing: 'needs the attribute {attribute}',
+  attribute_integer: 'the attribute {attribute} must be a whole number, not {given}',
+  attribute_number: 'the attribute {attribute} must be a number, not {given}',
+  attribute_above: 'the attribute {attribute} must be greater than {above}, not {given}',
+  too_large: 'the result of shape {shape} is too large: at most {limit} values are allowed',
+  needs_numbers: '{argument} is a mask (true or false), but numbers are needed',
+  needs_mask: '{argument} must be a mask (true or false), not numbers',
+  needs_tokens: '{argument} must hold token ids (whole numbers), not {dtype} values',
+  scores: '{argument} holds {value} at {index}: scores are finite, or −∞ where they are masked',
+  at_least: '{argument} has the shape {shape}, but at least {rank} axes are needed',
+  broadcast:
+    '{first} of shape {shape} and {second} of shape {other} do not fit: ' +
+    'compared from the last axis, lengths must be equal or 1',
+  mask_shape:
+    '{argument} of shape {shape} does not fit scores of shape {other}: ' +
+    'compared from the last axis, its lengths must be equal to theirs or 1',
+  inner:
+    '{first} of shape {shape} and {second} of shape {other} do not fit: ' +
+    'a row of {first} has {inner} values, but a column of {second} has {rows}',
+  keys:
+    '{first} of shape {shape} and {second} of shape {other} do not fit: ' +
+    '{first} has {rows} rows, but {second} is a mask for {keys} keys',
+  matrix: '{argument} must be a matrix (2 axes), but has the shape {shape}',
+  vector: '{argument} must have the shape {expected}, but has the shape {shape}',
+  zero_divisor: '{argument} holds a zero at {index}: division by zero',
+  empty_axis: '{argument} of shape {shape} has no values along axis {axis}',
+  axis: 'axis {axis} does not exist in a tensor of shape {shape}',
+  concat:
+    '{argument} of shape {shape} does not fit the first input of shape {other}: ' +
+    'all axes except axis {axis} must be equal',
+  heads:
+    '{argument} of shape {shape} cannot be cut into {heads} heads: ' +
+    'its last axis must be a multiple of {heads}',
+  token_range: '{argument} holds the token id {id} at {index}, but the table has only the rows 0 to {last}',
+  width: '{first} of shape {shape} and {second} of shape {other} do not fit: their last axes must be equal',
+};
+
+/** Puts the parameters into a template: fill('{n} keys', {n: 3}) is '3 keys'. */
+export function fill(template, parameters) {
+  return template.replace(/\{(\w+)\}/g, (placeholder, name) =>
+    Object.hasOwn(parameters, name) ? String(parameters[name]) : placeholder,
+  );
+}

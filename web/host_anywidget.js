@@ -1,0 +1,76 @@
+/**
+ * The same player and exercise as a live Jupyter widget (anywidget). Traits of the model: `kind`, `payload`, `edits`
+ * (a list of [tensor, index, value]) and `state` ({step, breaks}); the last two are kept the same on both sides.
+ */
+import { Exercise } from './exercise/exercise.js';
+import { mount } from './player/mount.js';
+import { Player } from './player/player.js';
+
+function render({ model, el }) {
+  const exercise = model.get('kind') === 'exercise';
+  const host = document.createElement(exercise ? 'stepformer-exercise' : 'stepformer-player');
+  const stopTheme = followTheme(host);
+  const [Component, message] = exercise ? [Exercise, 'broken_exercise'] : [Player, 'broken_player'];
+  const component = mount(host, model.get('payload'), (root, payload) => new Component(host, root, payload), message);
+  host[exercise ? 'exercise' : 'player'] = component;
+  const stopSync = component && !exercise ? keepInStep(model, host, component) : () => {};
+  el.append(host);
+  return () => {
+    stopSync();
+    stopTheme();
+    component?.destroy();
+    host.remove();
+  };
+}
+
+/** Sends what the reader does to the model, and shows what the model is set to. An unchanged value goes nowhere. */
+function keepInStep(model, host, player) {
+  let taking = false;
+
+  const send = () => {
+    if (taking) return;
+    const wanted = { edits: player.edits, state: { step: player.step, breaks: player.breaks } };
+    const changed = Object.keys(wanted).filter((name) => !same(model.get(name), wanted[name]));
+    for (const name of changed) model.set(name, wanted[name]);
+    if (changed.length) model.save_changes();
+  };
+
+  const take = () => {
+    const edits = model.get('edits') ?? [];
+    const { step = player.step, breaks = player.breaks } = model.get('state') ?? {};
+    if (same(edits, player.edits) && step === player.step && same(breaks, player.breaks)) return;
+    taking = true;
+    const taken = player.restore({ edits, step, breaks });
+    taking = false;
+    // What cannot be shown must not stay in the model as if it were.
+    if (!taken || !same(edits, player.edits)) send();
+  };
+
+  take();
+  host.addEventListener('stepformer:change', send);
+  model.on('change:edits', take);
+  model.on('change:state', take);
+  return () => {
+    host.removeEventListener('stepformer:change', send);
+    model.off('change:edits', take);
+    model.off('change:state', take);
+  };
+}
+
+function same(a, b) {
+  return JSON.stringify(a) === JSON.stringify(b);
+}
+
+/** JupyterLab says on the body whether it is light or dark; elsewhere the page's own color-scheme holds. */
+function followTheme(host) {
+  const follow = () => {
+    const light = document.body.dataset.jpThemeLight;
+    host.style.colorScheme = light === undefined ? '' : light === 'false' ? 'dark' : 'light';
+  };
+  follow();
+  const observer = new MutationObserver(follow);
+  observer.observe(document.body, { attributes: true, attributeFilter: ['data-jp-theme-light'] });
+  return () => observer.disconnect();
+}
+
+export default { render };

@@ -1,0 +1,34 @@
+/** The elements of a page without a kernel: each reads the JSON in the script element it holds. */
+import { Exercise } from './exercise/exercise.js';
+import { mount } from './player/mount.js';
+import { Player } from './player/player.js';
+
+/** An element that mounts once, however often it is moved about in the page. */
+function element(property, Component, message) {
+  return class extends HTMLElement {
+    connectedCallback() {
+      if (this.shadowRoot) return;
+      const text = this.querySelector('script[type="application/json"]')?.textContent;
+      this[property] = mount(this, text, (root, payload) => new Component(this, root, payload), message);
+    }
+
+    disconnectedCallback() {
+      this[property]?.pause?.();
+    }
+  };
+}
+
+const ELEMENTS = {
+  'stepformer-player': element('player', Player, 'broken_player'),
+  'stepformer-exercise': element('exercise', Exercise, 'broken_exercise'),
+};
+
+/** Elements are defined when the document is complete: before that, their script may not have been read yet. */
+function define() {
+  for (const [name, constructor] of Object.entries(ELEMENTS)) {
+    if (!customElements.get(name)) customElements.define(name, constructor);
+  }
+}
+
+if (document.readyState === 'loading') document.addEventListener('DOMContentLoaded', define, { once: true });
+else define();

@@ -1,0 +1,157 @@
+/**
+ * One step as an equation of matrices. A product of small matrices is laid out so that each cell of the result stands
+ * where its row and its column meet; everything else reads from left to right, line by line.
+ */
+import { OPS } from '../ops.js';
+import { h, setAttribute, setText } from './dom.js';
+import { Matrix, textWidth } from './matrix.js';
+
+const SIGNS = { matmul: '·', add: '+', add_pairs: '+', multiply: '⊙', divide: '/', both: '∧' };
+const CROSSING = ['matmul', 'linear'];
+const MOST_CROSSING_ROWS = 10;
+/** Pixels: between the columns of a crossing, for a sign between two matrices, in place of row labels left out. */
+const GAP = 20;
+const SIGN = 36;
+const NO_LABELS = 4;
+
+export class Equation {
+  constructor(actions) {
+    this.actions = actions;
+    this.formula = h('p.formula');
+    this.sentence = h('p.sentence');
+    this.words = h('div.words', {}, this.formula, this.sentence);
+    this.result = new Term(actions, 'output');
+    /** Terms are kept for later steps, hidden where a step has fewer inputs: making their cells is what takes time. */
+    this.pool = [];
+    this.element = h('div.equation', {}, this.words, this.result.lineBreak, this.result.element);
+    this.output = this.result.matrix;
+    this.inputs = [];
+  }
+
+  get matrices() {
+    return [...this.inputs, this.output];
+  }
+
+  matrix(slot) {
+    return slot === 'output' ? this.output : this.inputs[slot];
+  }
+
+  /** @param {{op: string, attributes: Object}} step; views of the inputs and the output, see matrix.js */
+  show(step, inputs, output) {
+    this.#fit(step.op, inputs.length);
+    const views = [...inputs, output];
+    this.matrices.forEach((matrix, i) => matrix.show(views[i]));
+    if (!this.#cross(step.op, views)) this.#lines(output.room);
+    this.#write(step, inputs, output);
+  }
+
+  /** As many terms as the step has inputs, and one for its result. */
+  #fit(op, count) {
+    while (this.pool.length < count) {
+      const term = new Term(this.actions, this.pool.length);
+      this.pool.push(term);
+      this.result.lineBreak.before(term.lineBreak, term.element);
+    }
+    this.pool.forEach((term, i) => term.show(i < count, i > 0 ? SIGNS[op] ?? '' : null));
+    this.result.show(true, '→');
+    this.terms = [...this.pool.slice(0, count), this.result];
+    this.inputs = this.pool.slice(0, count).map((term) => term.matrix);
+  }
+
+  /** Second factor at the top right, first factor at the bottom left, result where they meet; false if it won't fit. */
+  #cross(op, views) {
+    const first = this.inputs[0];
+    const above = this.inputs.slice(1);
+    const small = CROSSING.includes(op) && first.rowAxis && above[0].rowAxis &&
+      this.matrices.every((matrix) => matrix.rowCount <= MOST_CROSSING_ROWS && !matrix.windowed);
+    if (!small) return false;
+    const stacked = [...above, this.output];
+    const width = Math.max(...stacked.map((matrix) => matrix.digits));
+    const labels = Math.max(...above.map((matrix) => matrix.headWidth));
+    const across = width * this.output.view.digit * 1.02 + 9;
+    if (first.wanted + GAP + labels + across * this.output.columnCount > this.output.view.room) return false;
+
+    stacked.forEach((matrix, i) => {
+      if (matrix.digits < width) matrix.show({ ...views[i + 1], width });
+    });
+    setAttribute(this.element, 'data-layout', 'crossing');
+    this.#labels(this.terms[0], first.headWidth, true);
+    this.terms.slice(1).forEach((term) => this.#labels(term, labels, term.matrix !== this.output));
+    return true;
+  }
+
+  /** As many matrices side by side as there is room; a matrix beside one with the same rows leaves out their labels. */
+  #lines(room) {
+    setAttribute(this.element, 'data-layout', 'lines');
+    const starts = [];
+    let used = Infinity;
+    this.terms.forEach((term, i) => {
+      const { matrix } = term;
+      const before = this.terms[i - 1]?.matrix;
+      term.labelled = !(before && matrix.rowAxis && sameRows(matrix, before));
+      const body = Math.max(matrix.wanted - matrix.headWidth, captionWidth(matrix));
+      const wide = SIGN + (term.labelled ? matrix.headWidth : NO_LABELS) + body;
+      term.starts = used + wide > room;
+      used = term.starts ? matrix.headWidth + body : used + wide;
+      if (term.starts) starts.push(term);
+    });
+    // Lines begin flush: the widest row labels set the margin, which also holds the sign of a later line.
+    const margin = Math.max(starts.length > 1 ? 24 : 0, ...starts.map(({ matrix }) => matrix.headWidth));
+    for (const term of this.terms) {
+      term.lineBreak.hidden = !term.starts || term === this.terms[0];
+      setAttribute(term.element, 'data-starts', term.starts);
+      const labelled = term.starts || term.labelled;
+      this.#labels(term, term.starts ? margin : labelled ? term.matrix.headWidth : NO_LABELS, labelled);
+    }
+  }
+
+  /** The width kept for the row labels of a term; without `shown` they are only read aloud. */
+  #labels(term, width, shown) {
+    setAttribute(term.element, 'data-labels', shown ? null : 'off');
+    if (term.margin === width) return;
+    term.margin = width;
+    term.element.style.setProperty('--head', `${width}px`);
+  }
+
+  /** The formula with each name in its colour, and the op in words. */
+  #write({ op, attributes }, inputs, output) {
+    const names = inputs.map((view) => view.name);
+    setText(this.sentence, OPS[op].sentence(names));
+    const text = `${output.name} = ${OPS[op].symbol(names, attributes)}`;
+    if (this.formula.textContent === text) return;
+    // Marks stand for the names while the op writes its formula, so that any name can be found again in it.
+    const marks = inputs.map((_, i) => String.fromCharCode(0xe000 + i));
+    const name = (view) => h('b', { 'data-role': view.role, title: view.fullName }, view.name);
+    const parts = [...OPS[op].symbol(marks, attributes)].map((letter) => {
+      const view = inputs[letter.charCodeAt(0) - 0xe000];
+      return view ? name(view) : letter;
+    });
+    this.formula.replaceChildren(name(output), ' = ', ...parts);
+  }
+}
+
+/** A sign and a matrix. */
+class Term {
+  constructor(actions, slot) {
+    this.matrix = new Matrix(actions);
+    this.matrix.slot = slot;
+    this.sign = h('span.sign', { 'aria-hidden': 'true' });
+    this.lineBreak = h('i.line-break');
+    this.element = h('div.term', {}, this.sign, this.matrix.element);
+  }
+
+  show(visible, sign) {
+    this.element.hidden = !visible;
+    if (!visible) this.lineBreak.hidden = true;
+    this.sign.hidden = sign === null;
+    setText(this.sign, sign ?? '');
+  }
+}
+
+function sameRows(a, b) {
+  return a.rowAxis?.name === b.rowAxis?.name && a.rowCount === b.rowCount && !a.windowed && !b.windowed;
+}
+
+function captionWidth({ view, shapeText }) {
+  return (textWidth(view.name) + shapeText.length + 1) * view.digit * 1.05;
+}

@@ -1,0 +1,53 @@
+/** Puts a player or an exercise into the shadow root of an element; a payload that is no good leaves a message there. */
+import { h } from './dom.js';
+import { ROLE_STYLE } from './roles.js';
+import style from './style.css';
+import { t } from './text.js';
+
+let sheet = null;
+
+/** One sheet serves every element of the page. */
+function styleSheet() {
+  if (!sheet) {
+    sheet = new CSSStyleSheet();
+    sheet.replaceSync(ROLE_STYLE + style);
+  }
+  return sheet;
+}
+
+/**
+ * @param {HTMLElement} host
+ * @param {string} text  the payload, as JSON
+ * @param {(root: ShadowRoot, payload: Object) => T} build
+ * @param {string} message  key of the text to show when that fails
+ * @returns {T|null}
+ * @template T
+ */
+export function mount(host, text, build, message) {
+  const root = host.shadowRoot ?? host.attachShadow({ mode: 'open' });
+  root.adoptedStyleSheets = [styleSheet()];
+  try {
+    const built = build(root, readPayload(text));
+    host.setAttribute('data-ready', '');
+    host.removeAttribute('data-error');
+    return built;
+  } catch (error) {
+    // The slot shows what the element holds for readers without JavaScript.
+    root.replaceChildren(h('p.notice', { role: 'alert' }, t(message, { reason: error.message })), h('slot'));
+    host.setAttribute('data-error', error.message);
+    host.removeAttribute('data-ready');
+    return null;
+  }
+}
+
+function readPayload(text) {
+  if (!text?.trim()) throw new Error(t('empty_payload'));
+  let payload;
+  try {
+    payload = JSON.parse(text);
+  } catch (error) {
+    throw new Error(t('bad_json', { reason: error.message }));
+  }
+  if (payload === null || typeof payload !== 'object' || Array.isArray(payload)) throw new Error(t('not_an_object'));
+  return payload;
+}

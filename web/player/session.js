@@ -1,0 +1,143 @@
+/**
+ * What a reader has done to a program, and the values that follow from it. No page is needed here.
+ *
+ * The values depend on nothing but the list of edits and the set of breaks that are on. An edit of a result replaces
+ * the result as it was at that place in the list, and cuts its inputs off. So two views given the same list and set
+ * always show the same numbers.
+ */
+import { formatShape, replaceCell, toNested } from '../tensor.js';
+import { t } from './text.js';
+
+/** @typedef {[string, number[], number|boolean]} Edit   tensor name, index, new value */
+
+export class SessionError extends Error {
+  name = 'SessionError';
+}
+
+export class Session {
+  /** @param {import('../program.js').Program} program */
+  constructor(program, start = 0) {
+    this.program = program;
+    this.untouched = program.run({ overrides: new Map(), breaks: [] });
+    if (this.untouched.steps.length === 0) throw new SessionError(t('empty_program'));
+    this.#adopt([], [], new Map(), this.untouched);
+    this.step = this.#startStep(start);
+  }
+
+  get steps() {
+    return this.run.steps;
+  }
+
+  /** A step number is brought into range; a name means the step that makes that result. */
+  #startStep(start) {
+    if (Number.isInteger(start)) return this.clampStep(start);
+    const output = typeof start === 'string' ? this.#find(start) : -1;
+    const step = this.steps.findIndex((item) => item.output === output);
+    if (step < 0) throw new SessionError(t('bad_start', { start: JSON.stringify(start) ?? 'undefined' }));
+    return step;
+  }
+
+  clampStep(step) {
+    return Math.max(0, Math.min(this.steps.length - 1, Math.trunc(step) || 0));
+  }
+
+  /** The values of a tensor as nested lists. */
+  nested(name) {
+    return toNested(this.run.values[this.#find(name)]);
+  }
+
+  /** Sets one cell; a value that cannot be set or computed is an error and changes nothing. */
+  set(name, index, value) {
+    const id = this.#find(name);
+    const edit = this.#checkEdit(id, index, value);
+    const overrides = new Map(this.overrides).set(id, replaceCell(this.run.values[id], edit[1], edit[2]));
+    const run = this.program.run({ overrides, breaks: this.breaks });
+    const last = this.edits.at(-1);
+    const again = last && last[0] === edit[0] && String(last[1]) === String(edit[1]);
+    this.#adopt([...(again ? this.edits.slice(0, -1) : this.edits), edit], this.breaks, overrides, run);
+  }
+
+  setBreak(name, on) {
+    if (!this.program.breaks.some((item) => item.name === name)) throw new SessionError(t('unknown_break', { name }));
+    this.restore(this.edits, on ? [...this.breaks, name] : this.breaks.filter((item) => item !== name));
+  }
+
+  reset() {
+    this.#adopt([], [], new Map(), this.untouched);
+  }
+
+  /** Computes the values that follow from a list of edits and a set of breaks. */
+  restore(edits, breaks) {
+    const known = this.program.breaks.map((item) => item.name);
+    const unknown = breaks.find((name) => !known.includes(name));
+    if (unknown !== undefined) throw new SessionError(t('unknown_break', { name: unknown }));
+    const on = known.filter((name) => breaks.includes(name));
+
+    const overrides = new Map();
+    const checked = [];
+    let run = this.program.run({ overrides, breaks: on });
+    for (const [name, index, value] of edits) {
+      const id = this.#find(name);
+      const edit = this.#checkEdit(id, index, value, run);
+      overrides.set(id, replaceCell(run.values[id], edit[1], edit[2]));
+      run = this.program.run({ overrides, breaks: on });
+      checked.push(edit);
+    }
+    this.#adopt(checked, on, overrides, run);
+  }
+
+  #adopt(edits, breaks, overrides, run) {
+    this.edits = edits;
+    this.breaks = breaks;
+    this.overrides = overrides;
+    this.run = run;
+    this.labels = this.program.labels(run.values);
+    this.changed = new Set();
+    run.values.forEach((value, id) => {
+      if (differs(value, this.untouched.values[id])) this.changed.add(id);
+    });
+  }
+
+  #find(name) {
+    try {
+      return this.program.find(name);
+    } catch {
+      throw new SessionError(t('unknown_tensor', { name }));
+    }
+  }
+
+  /** The edit in its stored form: full name, plain index, and a word turned into its token id. */
+  #checkEdit(id, index, value, run = this.run) {
+    const { name, vocabulary } = this.program.tensors[id];
+    const { shape, dtype } = run.values[id];
+    const inside = Array.isArray(index) && index.length === shape.length &&
+      index.every((i, axis) => Number.isInteger(i) && i >= 0 && i < shape[axis]);
+    if (!inside) throw new SessionError(t('no_such_cell', { name, index, shape: formatShape(shape) }));
+    const stored = vocabulary && typeof value === 'string' ? vocabulary.indexOf(value) : value;
+    const fits = dtype === 'bool' ? [true, false, 0, 1].includes(stored)
+      : Number.isFinite(stored) && (dtype === 'float' || Number.isInteger(stored)) &&
+        (!vocabulary || (stored >= 0 && stored < vocabulary.length));
+    if (!fits) throw new SessionError(t('bad_value', { name, value: JSON.stringify(value) ?? String(value) }));
+    return [name, [...index], dtype === 'bool' ? Boolean(stored) : stored];
+  }
+
+  /** Axis names of a tensor as it is now; a break may have given it more axes than the program declares. */
+  axes(id) {
+    const declared = this.program.tensors[id].axes ?? [];
+    const rank = this.run.values[id].shape.length;
+    return Array.from({ length: rank }, (_, axis) => declared[axis - rank + declared.length] ?? `axis ${axis}`);
+  }
+
+  /** One label per position of an axis. */
+  axisLabels(axis, length) {
+    const labels = this.labels.get(axis);
+    return labels && labels.length === length ? labels : Array.from({ length }, (_, i) => String(i));
+  }
+}
+
+/** Whether two runs gave a tensor other values (or another shape). */
+export function differs(a, b) {
+  if (a === b || a.data === b.data) return false;
+  if (String(a.shape) !== String(b.shape)) return true;
+  return a.data.some((value, i) => !Object.is(value, b.data[i]) && value !== b.data[i]);
+}

@@ -1,0 +1,132 @@
+/**
+ * Every text of the player and of the exercises, in one table, so that another language is another table.
+ * A text is a whole sentence or label with named places, {like_this}; none is assembled from fragments.
+ */
+import { fill } from '../explain_text.js';
+
+export const TEXT = {
+  // transport
+  transport: 'Steps through the computation',
+  previous: 'Previous step',
+  next: 'Next step',
+  play: 'Play',
+  pause: 'Pause',
+  reset: 'Reset',
+  reset_hint: 'Undo every edit and switch (R)',
+  position: 'Step {step} of {steps}',
+  step_list: 'Steps',
+  step_item: '{name}, by {op}',
+  step_changed: ', changed by your edits',
+  fold: 'Fold or unfold {scope}',
+  untitled: 'Computation',
+
+  // matrices
+  shape: '{rows} × {columns}',
+  vector_shape: '{columns}',
+  scalar_shape: 'one number',
+  grid: '{name}: {shape}',
+  grid_with_axes: '{name}: {shape}, rows {row_axis}, columns {column_axis}',
+  vector_grid: '{name}: {shape} values along {column_axis}',
+  leading_axis: 'Show {axis}',
+  leading_axis_item: '{axis} {label}',
+  replaced: 'set by hand',
+  replaced_hint: 'This result was edited, so it no longer follows its inputs. Reset to connect it again.',
+  changed_cell: '{value}, changed from {old} to {now}',
+  changed_title: 'was {old}, now {value}',
+  allowed: 'may attend',
+  masked: 'masked',
+  token_cell: '{word}, token {id}',
+  scale: 'Colour scale from {low} to {high}',
+  empty: 'no cells',
+
+  // the chosen cell
+  panel: 'How the chosen cell is computed',
+  place: '{name}, row {row}, column {column}',
+  place_vector: '{name}, position {column}',
+  place_scalar: '{name}',
+  place_leading: '{place}, {axis} {label}',
+  spoken_cell: '{place}: {value}.',
+  spoken_cell_from: '{place}: {value}, from {arithmetic}.',
+  spoken_step: 'Step {step} of {steps}: {name}, by {op}.',
+  given: 'A given value: nothing computes it. Change it and see what follows.',
+  overridden: 'You set this result by hand. It no longer follows its inputs; Reset connects it again.',
+  was: 'was {old}',
+  more_terms: '… {count} more …',
+  more_terms_hint: 'Show all {count} terms',
+  edit: 'Edit',
+  edit_hint: 'Type another value (Enter)',
+  mask_it: 'Mask this cell',
+  allow_it: 'Allow this cell',
+  slider: 'Slide {place}',
+
+  // editing
+  editor: 'New value for {place}',
+  editor_words: 'Another token for {place}',
+  accepted_number: 'A number is needed, such as 1.5 or −0,25 or 1/3. Escape keeps the old one.',
+  accepted_id: 'A whole number of at least 0 is needed. Escape keeps the old one.',
+  edit_undone: 'That edit cannot be computed, so it was undone: {reason}',
+  break_undone: 'This switch cannot be used here, so it was turned off again: {reason}',
+  unknown_tensor: 'there is no matrix called {name}',
+  no_such_cell: '{name} has no cell at [{index}]; its shape is {shape}',
+  bad_value: '{name} does not take the value {value}',
+  unknown_break: 'there is no switch called {name}',
+  dismiss: 'Close this message',
+  spoken_reset: 'All edits and switches were undone.',
+  spoken_edit: '{place} is now {value}; {count} results changed.',
+
+  // break it
+  breaks: 'Break it',
+  breaks_hint: 'Known mistakes, one switch each. Turn one on and look for what it does.',
+  symptom: 'What you see: {symptom}',
+  caught_by: 'Caught by the test {test}',
+
+  // legend and help
+  legend_changed: 'changed',
+  legend_changed_hint: 'differs from the computation without your edits and switches',
+  legend_lit: 'makes the chosen cell',
+  legend_fed: 'made from the chosen cell',
+  help: 'Keyboard',
+  key_action: 'What it does',
+  key_name: 'Key',
+  key_steps: 'previous, next step',
+  key_play: 'play, pause',
+  key_reset: 'undo every edit and switch',
+  key_help: 'show or hide this list',
+  key_arrows: 'move between cells',
+  key_home: 'first, last cell of the row',
+  key_corner: 'first, last cell of the matrix',
+  key_edit: 'edit the cell (or just type a number)',
+  key_toggle: 'mask or allow the cell',
+  key_escape: 'leave the editor, keep the old value',
+
+  // errors
+  broken_player: 'This interactive example cannot be shown; its numbers are printed below. What is wrong: {reason}',
+  broken_exercise: 'This exercise cannot be shown. What is wrong: {reason}',
+  empty_payload: 'the element holds no data',
+  bad_json: 'the data is not valid JSON ({reason})',
+  not_an_object: 'the data is not a JSON object',
+  empty_program: 'the computation has no steps',
+  bad_start: 'the start {start} is neither a step number nor the name of a result',
+
+  // exercises
+  exercise: 'Exercise',
+  check: 'Check',
+  hint: 'Hint',
+  answer: 'Answer',
+  right: 'Right.',
+  not_yet: 'Not yet. Look again, then try another answer.',
+  choose_first: 'Choose an answer first.',
+  not_a_number: '“{text}” is not a number. Write one such as 0.25, 0,25 or 1/4.',
+  exercise_problem: 'its data is not valid: {problem}',
+  exercise_format: 'the format {format} is not known here',
+  exercise_text: '{name} must be a text',
+  exercise_kind: 'kind must be "number" or "choice"',
+  exercise_list: '{name} must be a list of texts',
+  exercise_key: 'the key is damaged',
+  missing_number: 'Fill in every field with a number such as 0.25, 0,25 or 1/4.',
+};
+
+/** The text of a key with its places filled in. */
+export function t(key, values = {}) {
+  return fill(TEXT[key], values);
+}

@@ -1,0 +1,276 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { SENTENCES, RULES } from '../explain_text.js';
+import { OPS, OpError, findOp } from '../ops.js';
+import { fromNested, tensor, toNested, zeros } from '../tensor.js';
+
+const NO = -Infinity;
+const floats = (nested) => fromNested(nested);
+const ids = (nested) => fromNested(nested, 'int');
+const mask = (nested) => fromNested(nested, 'bool');
+/** Nested lists that may hold −∞, which fromNested refuses. */
+const scores = (rows) => tensor([rows.length, rows[0].length], rows.flat());
+const counting = (...shape) => {
+  const x = zeros(shape);
+  return { ...x, data: x.data.map((_, i) => i) };
+};
+
+function gives(op, inputs, attributes, expected, dtype = 'float') {
+  const copies = inputs.map((x) => x.data.slice());
+  const output = OPS[op].forward(inputs, attributes);
+  assert.deepEqual(toNested(output), expected);
+  assert.equal(output.dtype, dtype);
+  inputs.forEach((x, k) => assert.deepEqual(x.data, copies[k], 'inputs are not changed'));
+}
+
+function close(op, inputs, attributes, expected) {
+  const output = OPS[op].forward(inputs, attributes);
+  const wanted = expected.flat(Infinity);
+  assert.equal(output.data.length, wanted.length);
+  output.data.forEach((value, i) =>
+    assert.ok(
+      Math.abs(value - wanted[i]) <= 1e-15 * Math.max(1, Math.abs(wanted[i])),
+      `${op}: ${value}, not ${wanted[i]}`,
+    ),
+  );
+}
+
+test('matmul: matrices, vectors and leading axes', () => {
+  const a = floats([[1, 2, 3], [4, 5, 6]]);
+  const b = floats([[1, 0, 2, 0, 1], [0, 1, 0, 2, 1], [1, 1, 1, 1, 1]]);
+  gives('matmul', [a, b], {}, [[4, 5, 5, 7, 6], [10, 11, 14, 16, 15]]);
+  gives('matmul', [floats([1, 2, 3]), b], {}, [4, 5, 5, 7, 6]);
+  gives('matmul', [a, floats([1, 0, -1])], {}, [-2, -2]);
+  gives('matmul', [floats([1, 2]), floats([3, 4])], {}, 11);
+  const heads = floats([[[1, 0], [0, 1]], [[0, 1], [1, 0]]]);
+  gives('matmul', [heads, floats([[1, 2], [3, 4]])], {}, [[[1, 2], [3, 4]], [[3, 4], [1, 2]]]);
+  gives('matmul', [floats([[1, 2], [3, 4]]), heads], {}, [[[1, 2], [3, 4]], [[2, 1], [4, 3]]]);
+  gives('matmul', [heads, floats([5, 7])], {}, [[5, 7], [7, 5]]);
+  gives('matmul', [zeros([2, 0]), zeros([0, 3])], {}, [[0, 0, 0], [0, 0, 0]]);
+  assert.deepEqual(OPS.matmul.forward([zeros([2, 1, 3, 5]), zeros([7, 5, 11])]).shape, [2, 7, 3, 11]);
+});
+
+test('transpose, add, multiply, divide', () => {
+  gives('transpose', [floats([[1, 2, 3], [4, 5, 6]])], {}, [[1, 4], [2, 5], [3, 6]]);
+  gives('transpose', [floats([[[1, 2]], [[3, 4]]])], {}, [[[1], [2]], [[3], [4]]]);
+  gives('add', [floats([[1, 2, 3], [4, 5, 6]]), floats([10, 20, 30])], {}, [[11, 22, 33], [14, 25, 36]]);
+  gives('add', [floats([[1], [2]]), floats([[10, 20, 30]])], {}, [[11, 21, 31], [12, 22, 32]]);
+  gives('add', [ids([1, 2]), ids([3, 4])], {}, [4, 6]);
+  gives('multiply', [floats([[1, 2], [3, 4]]), floats(10)], {}, [[10, 20], [30, 40]]);
+  gives('divide', [floats([[1, 2], [3, 4]]), floats([[2], [4]])], {}, [[0.5, 1], [0.75, 1]]);
+});
+
+test('scale and linear', () => {
+  gives('scale', [floats([[2, 4], [6, 8]]), zeros([7, 4])], {}, [[1, 2], [3, 4]]);
+  gives(
+    'linear',
+    [floats([[1, 2], [3, 4]]), floats([[1, 0, 2], [0, 1, 3]]), floats([10, 20, 30])],
+    {},
+    [[11, 22, 38], [13, 24, 48]],
+  );
+  gives('linear', [floats([1, 2]), floats([[1, 0, 2], [0, 1, 3]]), floats([10, 20, 30])], {}, [11, 22, 38]);
+});
+
+test('causal_mask is aligned bottom right', () => {
+  const t = true;
+  const f = false;
+  gives('causal_mask', [zeros([3, 5]), zeros([3, 5])], {}, [[t, f, f], [t, t, f], [t, t, t]], 'bool');
+  gives('causal_mask', [zeros([2, 5]), zeros([3, 5])], {}, [[t, t, f], [t, t, t]], 'bool');
+  gives('causal_mask', [zeros([3, 5]), zeros([2, 5])], {}, [[f, f], [t, f], [t, t]], 'bool');
+  assert.deepEqual(OPS.causal_mask.forward([zeros([2, 3, 5]), zeros([2, 7, 5])]).shape, [3, 7]);
+});
+
+test('the other masks', () => {
+  const t = true;
+  const f = false;
+  gives('padding_mask', [ids([3, 1, 0])], { pad_id: 0 }, [[t, t, f]], 'bool');
+  gives('padding_mask', [ids([[3, 0], [0, 5]])], { pad_id: 0 }, [[[t, f]], [[f, t]]], 'bool');
+  gives('both', [mask([[t, f], [t, t]]), mask([[t, f]])], {}, [[t, f], [t, f]], 'bool');
+  gives('share_across_heads', [mask([[t, f]])], {}, [[[t, f]]], 'bool');
+  assert.deepEqual(OPS.share_across_heads.forward([zeros([2, 3, 5], 'bool')]).shape, [2, 1, 3, 5]);
+  const s = floats([[1, 2], [3, 4]]);
+  const allowed = mask([[t, f]]);
+  gives('mask', [s, allowed], {}, [[1, NO], [3, NO]]);
+  gives('mask_with_zero', [s, allowed], {}, [[1, 0], [3, 0]]);
+  gives('mask_opposite', [s, allowed], {}, [[NO, 2], [NO, 4]]);
+});
+
+test('zero_masked clears keys that nobody may see, whatever they hold', () => {
+  const x = tensor([3, 2], [1, 2, NaN, Infinity, 5, 6]);
+  const allowed = mask([[true, false, false], [false, false, true]]);
+  gives('zero_masked', [x, allowed], {}, [[1, 2], [0, 0], [5, 6]]);
+  const perHead = mask([[[true, false, true]], [[false, true, true]]]);
+  gives('zero_masked', [floats([[1], [2], [3]]), perHead], {}, [[[1], [0], [3]], [[0], [2], [3]]]);
+});
+
+test('softmax: by hand, along any axis, masked and all masked', () => {
+  const third = 1 / 3;
+  close('softmax', [floats([[0, Math.log(2)], [5, 5]])], {}, [third, 2 * third, 0.5, 0.5]);
+  close('softmax', [floats([[0, 5], [Math.log(2), 5]])], { axis: 0 }, [third, 0.5, 2 * third, 0.5]);
+  close('softmax', [scores([[7, NO, 7], [NO, NO, NO]])], {}, [0.5, 0, 0.5, 0, 0, 0]);
+  close('softmax', [floats([1000, 1000])], {}, [0.5, 0.5]);
+  close('softmax', [floats([-1000, -1000])], {}, [0.5, 0.5]);
+  close('softmax', [zeros([2, 0])], {}, []);
+});
+
+test('hardmax: the first maximum', () => {
+  gives('hardmax', [scores([[1, 3, 3], [NO, -5, NO], [NO, NO, NO]])], {}, [[0, 1, 0], [0, 1, 0], [0, 0, 0]]);
+  gives('hardmax', [floats([[1, 2], [3, 0]])], { axis: -2 }, [[0, 1], [1, 0]]);
+});
+
+test('relu, tanh, copy', () => {
+  gives('relu', [floats([-1, 0, 2])], {}, [0, 0, 2]);
+  gives('tanh', [floats([0])], {}, [0]);
+  close('tanh', [floats([Math.log(3)])], {}, [0.8]);
+  gives('copy', [floats([1, 2])], {}, [1, 2]);
+  gives('copy', [ids([1, 2])], {}, [1, 2], 'int');
+});
+
+test('layer_norm: by hand', () => {
+  const gain = floats([1, 1, 10, 1]);
+  const bias = floats([0, 0, 5, 0]);
+  // Mean 5, biased variance 5; with eps 4 the root is 3.
+  const x = floats([[2, 4, 6, 8]]);
+  close('layer_norm', [x, gain, bias], { eps: 4 }, [-1, -1 / 3, 10 / 3 + 5, 1]);
+  gives('layer_norm', [floats([[0.1, 0.1, 0.1, 0.1]]), gain, bias], {}, [[0, 0, 5, 0]]);
+  const eleven = { ...zeros([11]), data: new Float64Array(11).fill(30.1) };
+  gives('layer_norm', [eleven, zeros([11]), zeros([11])], {}, new Array(11).fill(0));
+  const ones = { ...eleven, data: new Float64Array(11).fill(1) };
+  gives('layer_norm', [eleven, ones, zeros([11])], {}, new Array(11).fill(0));
+});
+
+test('concat along each axis', () => {
+  const a = floats([[1, 2], [3, 4]]);
+  gives('concat', [a, floats([[5], [6]])], {}, [[1, 2, 5], [3, 4, 6]]);
+  gives('concat', [a, floats([[5, 6]])], { axis: 0 }, [[1, 2], [3, 4], [5, 6]]);
+  gives('concat', [a], {}, [[1, 2], [3, 4]]);
+  gives('concat', [counting(2, 1, 2), counting(2, 2, 2)], { axis: 1 }, [
+    [[0, 1], [0, 1], [2, 3]],
+    [[2, 3], [4, 5], [6, 7]],
+  ]);
+});
+
+test('heads: split, merge and the wrong way', () => {
+  const x = counting(3, 4);
+  const split = [[[0, 1], [4, 5], [8, 9]], [[2, 3], [6, 7], [10, 11]]];
+  gives('split_heads', [x], { n_heads: 2 }, split);
+  gives('merge_heads', [floats(split)], {}, toNested(x));
+  gives('reshape_heads', [x], { n_heads: 2 }, [[[0, 1], [2, 3], [4, 5]], [[6, 7], [8, 9], [10, 11]]]);
+  const batch = counting(2, 3, 10);
+  const there = OPS.split_heads.forward([batch], { n_heads: 5 });
+  assert.deepEqual(there.shape, [2, 5, 3, 2]);
+  assert.deepEqual(OPS.merge_heads.forward([there]), batch);
+});
+
+test('embed and add_pairs', () => {
+  const table = floats([[0, 1], [10, 11], [20, 21]]);
+  gives('embed', [ids([2, 0, 2]), table], {}, [[20, 21], [0, 1], [20, 21]]);
+  assert.deepEqual(OPS.embed.forward([ids([[1, 2, 0]]), table]).shape, [1, 3, 2]);
+  gives(
+    'add_pairs',
+    [floats([[1, 2], [3, 4]]), floats([[10, 20], [30, 40], [50, 60]])],
+    {},
+    [[[11, 22], [31, 42], [51, 62]], [[13, 24], [33, 44], [53, 64]]],
+  );
+  assert.deepEqual(OPS.add_pairs.forward([zeros([5, 1, 2, 7]), zeros([3, 3, 7])]).shape, [5, 3, 2, 3, 7]);
+});
+
+test('errors name the op, the argument, the shapes and the rule', () => {
+  const cases = [
+    [
+      'matmul',
+      [zeros([4, 5]), zeros([3, 2])],
+      {},
+      'inner',
+      /a of shape \(4, 5\) and b of shape \(3, 2\).*5.*3/,
+    ],
+    ['matmul', [zeros([2, 4, 5]), zeros([3, 5, 2])], {}, 'broadcast', /\(2, 4, 5\).*\(3, 5, 2\)/],
+    ['matmul', [zeros([]), zeros([3])], {}, 'at_least', /a has the shape \(\)/],
+    ['matmul', [zeros([2, 3], 'bool'), zeros([3, 2])], {}, 'needs_numbers', /a is a mask/],
+    ['matmul', [zeros([2, 3])], {}, 'input_count', /takes 2 inputs, but 1 were given/],
+    ['matmul', [zeros([4_000_000, 1]), zeros([1, 2])], {}, 'too_large', /\(4000000, 2\)/],
+    ['transpose', [zeros([3])], {}, 'at_least', /x has the shape \(3,\)/],
+    ['add', [zeros([2, 3]), zeros([2])], {}, 'broadcast', /\(2, 3\).*\(2,\)/],
+    ['divide', [zeros([2]), floats([[1, 2], [3, 0]])], {}, 'zero_divisor', /b holds a zero at \[1, 1\]/],
+    ['divide', [zeros([1]), floats([-0])], {}, 'zero_divisor', /zero/],
+    ['scale', [zeros([2]), zeros([2, 0])], {}, 'empty_axis', /query/],
+    ['linear', [zeros([2, 3]), zeros([4, 5]), zeros([5])], {}, 'inner', /x of shape \(2, 3\)/],
+    ['linear', [zeros([2, 3]), zeros([3, 5]), zeros([1])], {}, 'vector', /bias must have the shape \(5,\)/],
+    ['linear', [zeros([2, 3]), zeros([3]), zeros([1])], {}, 'matrix', /weight/],
+    ['causal_mask', [zeros([3]), zeros([3, 2])], {}, 'at_least', /query/],
+    ['padding_mask', [zeros([3])], { pad_id: 0 }, 'needs_tokens', /tokens must hold token ids/],
+    ['padding_mask', [ids([1])], {}, 'attribute_missing', /pad_id/],
+    ['padding_mask', [ids([1])], { pad_id: '0' }, 'attribute_integer', /"0"/],
+    ['padding_mask', [ids([1])], { pad_id: 0, axis: 1 }, 'attribute_unknown', /"axis"/],
+    ['both', [zeros([2], 'bool'), zeros([2])], {}, 'needs_mask', /b must be a mask/],
+    ['mask', [zeros([2, 3]), zeros([2, 3])], {}, 'needs_mask', /allowed must be a mask/],
+    ['mask', [zeros([3]), zeros([2, 3], 'bool')], {}, 'mask_shape', /allowed of shape \(2, 3\)/],
+    ['mask', [zeros([2, 3]), zeros([2, 4], 'bool')], {}, 'mask_shape', /\(2, 4\)/],
+    ['mask_opposite', [zeros([2, 3]), zeros([2, 4], 'bool')], {}, 'mask_shape', /^mask_opposite/],
+    ['zero_masked', [zeros([3, 2]), zeros([2, 4], 'bool')], {}, 'keys', /3 rows.*4 keys/],
+    ['zero_masked', [zeros([3, 2]), zeros([2, 1], 'bool')], {}, 'keys', /3 rows.*1 keys/],
+    ['zero_masked', [zeros([2, 3, 1]), zeros([5, 2, 3], 'bool')], {}, 'broadcast', /x of shape/],
+    ['softmax', [floats(1)], {}, 'axis', /axis -1/],
+    ['softmax', [zeros([2, 3])], { axis: 2 }, 'axis', /axis 2 does not exist in a tensor of shape \(2, 3\)/],
+    ['softmax', [zeros([2, 3])], { axis: 0.5 }, 'attribute_integer', /0\.5/],
+    ['softmax', [tensor([2], [1, NaN])], {}, 'scores', /NaN at \[1\]/],
+    ['hardmax', [tensor([2], [Infinity, 1])], {}, 'scores', /Infinity at \[0\]/],
+    ['layer_norm', [zeros([2, 3]), zeros([2]), zeros([3])], {}, 'vector', /gain must have the shape \(3,\)/],
+    ['layer_norm', [zeros([2, 3]), zeros([3]), zeros([3])], { eps: 0 }, 'attribute_above', /greater than 0/],
+    ['layer_norm', [zeros([2, 3]), zeros([3]), zeros([3])], { eps: NaN }, 'attribute_number', /NaN/],
+    ['concat', [], {}, 'input_count', /1 or more/],
+    ['concat', [zeros([2, 3]), zeros([3, 3])], {}, 'concat', /parts\[1\] of shape \(3, 3\)/],
+    ['concat', [zeros([2, 3]), zeros([2])], {}, 'concat', /parts\[1\]/],
+    ['concat', [zeros([2]), zeros([2], 'bool')], {}, 'needs_numbers', /parts\[1\]/],
+    ['split_heads', [zeros([3, 10])], { n_heads: 3 }, 'heads', /\(3, 10\) cannot be cut into 3 heads/],
+    ['split_heads', [zeros([3, 10])], { n_heads: 0 }, 'attribute_above', /greater than 0, not 0/],
+    ['reshape_heads', [zeros([3, 10])], { n_heads: 4 }, 'heads', /^reshape_heads/],
+    ['merge_heads', [zeros([3, 10])], {}, 'at_least', /3 axes/],
+    ['embed', [ids([0, 3]), zeros([3, 2])], {}, 'token_range', /id 3 at \[1\].*0 to 2/],
+    ['embed', [ids([-1]), zeros([3, 2])], {}, 'token_range', /-1/],
+    ['embed', [zeros([2]), zeros([3, 2])], {}, 'needs_tokens', /float/],
+    ['embed', [ids([1]), zeros([3])], {}, 'matrix', /table/],
+    ['add_pairs', [zeros([2, 3]), zeros([2, 4])], {}, 'width', /last axes/],
+  ];
+  for (const [op, inputs, attributes, rule, message] of cases) {
+    assert.throws(
+      () => OPS[op].forward(inputs, attributes),
+      (error) => {
+        assert.ok(error instanceof OpError, `${op}: ${error}`);
+        assert.equal(error.rule, rule);
+        assert.match(error.message, message);
+        assert.match(error.message, new RegExp(`^${op}: `));
+        assert.doesNotMatch(error.message, /[{}]|undefined/, 'every placeholder is filled');
+        return true;
+      },
+    );
+  }
+  const tested = new Set([...cases.map(([, , , rule]) => rule), 'unknown_op']);
+  assert.deepEqual(
+    Object.keys(RULES).filter((rule) => !tested.has(rule)),
+    [],
+    'every rule is tested',
+  );
+});
+
+test('only ops are ops', () => {
+  for (const name of ['constructor', '__proto__', 'toString', 'Matmul', '']) {
+    assert.throws(
+      () => findOp(name),
+      (error) => error instanceof OpError && error.rule === 'unknown_op',
+    );
+  }
+});
+
+test('every op has its symbol and its sentence', () => {
+  assert.deepEqual(Object.keys(SENTENCES).sort(), Object.keys(OPS).sort());
+  for (const [name, op] of Object.entries(OPS)) {
+    const names = op.takes.map((argument) => (argument === '…' ? 'more' : argument));
+    const attributes = Object.fromEntries(Object.keys(op.attributes).map((attribute) => [attribute, 2]));
+    for (const text of [op.symbol(names, attributes), op.symbol(names), op.sentence(names)]) {
+      assert.ok(text.length > 0 && !/[{}]|undefined/.test(text), `${name}: ${text}`);
+    }
+  }
+  assert.equal(OPS.matmul.symbol(['query', 'keyᵀ']), 'query · keyᵀ');
+  assert.equal(OPS.split_heads.symbol(['x'], { n_heads: 2 }), 'split_heads(x, 2)');
+});
