@@ -68,7 +68,10 @@ def build(force: bool = False) -> Path:
             for stale in (SITE, BUILD / ".doctrees", BUILD / "jupyter_execute"):
                 shutil.rmtree(stale, ignore_errors=True)
             options = ["build", str(ROOT), "-W", "--keep-going", "-n", "-q"]
-            if subprocess.run([sys.executable, "-c", OFFLINE_BUILD, *options], cwd=ROOT).returncode != 0:
+            command = [sys.executable, "-c", OFFLINE_BUILD, *options]
+            result = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)  # warnings go to stderr
+            if result.returncode != 0:
+                print(result.stdout)
                 raise SystemExit("The book was not built: see the warnings above.")
             STAMP.write_text(digest)
     return SITE

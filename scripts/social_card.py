@@ -49,9 +49,7 @@ def page() -> str:
         rows.append(f"<tr><th>{escape(word)}</th>{cells}</tr>")
     columns = "".join(f"<th>{escape(word)}</th>" for word in examples.SOURCE)
     source, target = colours["source"][0], colours["target"][0]
-    return PAGE.format(
-        width=WIDTH, height=HEIGHT, source=source, target=target, columns=columns, rows="".join(rows)
-    )
+    return PAGE.format(width=WIDTH, height=HEIGHT, source=source, target=target, columns=columns, rows="".join(rows))
 
 
 def main() -> None:

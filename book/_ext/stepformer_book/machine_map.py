@@ -211,9 +211,7 @@ def flow() -> str:
         path(f"M{DECODER} 164V124", arrow=True),
         path(f"M{DECODER} 94V76", arrow=True),
         path(f"M{DECODER} 46V32", arrow=True),
-        path(
-            f"M{ENCODER} 288V248Q{ENCODER} 240 {ENCODER + 8} 240H232Q240 240 240 248V340Q240 348 248 348H327"
-        ),
+        path(f"M{ENCODER} 288V248Q{ENCODER} 240 {ENCODER + 8} 240H232Q240 240 240 248V340Q240 348 248 348H327"),
         path("M327 348V330", "value", arrow=True),
         path(f"M327 348H{DECODER}V330", "key", arrow=True),
     ]
@@ -253,9 +251,7 @@ def shape(block: Block) -> str:
     if block.kind == "stack":
         left = block.centre - 107
         label = f'<rect class="plate" x="{left}" y="{block.top - 25}" width="98" height="24" rx="4"/>'
-        frame = (
-            f'<rect class="frame" x="{left}" y="{block.top}" width="214" height="{block.height}" rx="12"/>'
-        )
+        frame = f'<rect class="frame" x="{left}" y="{block.top}" width="214" height="{block.height}" rx="12"/>'
         return frame + label + text(left + 6, block.top - 8, block.lines[0], "start")
     if block.kind == "positions":
         x = block.centre
@@ -272,9 +268,7 @@ def shape(block: Block) -> str:
 def linked(name: str, target: tuple[str, str] | None, lit: bool) -> str:
     """Wrap a block as a link, as the part this chapter is about, or as a part without a chapter."""
     block = BLOCKS[name]
-    classes = " ".join(
-        filter(None, ("block", block.kind, "current" if lit else "", "" if target or lit else "quiet"))
-    )
+    classes = " ".join(filter(None, ("block", block.kind, "current" if lit else "", "" if target or lit else "quiet")))
     if target:
         label = TEXT["link"].format(block=block.name, chapter=target[1])
         here = ' aria-current="true"' if lit else ""
@@ -343,17 +337,13 @@ def visit(translator, node) -> None:
     page = builder.current_docname
     targets = {}
     for name, block in BLOCKS.items():
-        docname = next(
-            (f"chapters/{c}" for c in block.chapters if f"chapters/{c}" in builder.env.all_docs), None
-        )
+        docname = next((f"chapters/{c}" for c in block.chapters if f"chapters/{c}" in builder.env.all_docs), None)
         if docname and docname != page:
             targets[name] = (builder.get_relative_uri(page, docname), builder.env.titles[docname].astext())
     chapter = node.get("chapter")
     if chapter is None:
         caption = escape(TEXT["caption"])
-        translator.body.append(
-            f'<figure class="machine">{drawing(targets)}<figcaption>{caption}</figcaption></figure>'
-        )
+        translator.body.append(f'<figure class="machine">{drawing(targets)}<figcaption>{caption}</figcaption></figure>')
     else:
         lit = LIT.get(chapter, ())
         summary = escape(TEXT["summary" if lit else "summary_outside"])
