@@ -20,6 +20,7 @@ PYTEST := $(PY) -m pytest
 
 # A target that is stamped is set up once, and again only when the files that it depends on change.
 ENVIRONMENT := $(VENV)/.ready
+TOOLS := $(VENV)/.tools
 PLAYER_TOOLS := web/node_modules/.ready
 
 # One thread each: results then do not depend on the number of cores, and two test processes do not fight for them.
@@ -31,11 +32,16 @@ help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(ENVIRONMENT) ## install everything; the only target that downloads, run by the others when it is needed
+	@rm -f $(TOOLS)
+	@$(MAKE) --no-print-directory $(TOOLS)
+
+$(TOOLS): $(ENVIRONMENT) web/package-lock.json
 	@if git rev-parse --git-dir >/dev/null 2>&1; then \
 	  git config diff.stepformer-notebook.textconv '$(PY) scripts/notebook_text.py'; fi
-	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory $(PLAYER_TOOLS); \
+	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory --silent $(PLAYER_TOOLS); \
 	  else echo "No npm: make web and the tests that need it are off. On Debian: apt-get install nodejs npm"; fi
 	@$(PY) tests/browser/chromium.py --install
+	@touch $@
 
 $(ENVIRONMENT): requirements.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
@@ -73,10 +79,10 @@ lint: $(ENVIRONMENT) ## ruff, on all Python
 check: lint ## what to run before every commit: under a minute, no browser, no training
 	$(PYTEST) -n 2 --dist loadfile -m "not browser and not slow" tests
 
-test: setup lint book ## every test, browser and notebooks included: before every push, and in CI
+test: $(TOOLS) lint book ## every test, browser and notebooks included: before every push, and in CI
 	$(PYTEST) -n 2 --dist loadfile --nbval --nbval-current-env tests chapters
 
-test-all: setup lint book ## the tests repeated with other threads, seeds and processor kernels; prints a summary
+test-all: $(TOOLS) lint book ## the tests repeated with other threads, seeds and processor kernels; prints a summary
 	$(PY) scripts/test_all.py
 
 web: ## rebuild the player from web/ (needs Node)
@@ -84,7 +90,7 @@ web: ## rebuild the player from web/ (needs Node)
 	@$(MAKE) --no-print-directory $(PLAYER_TOOLS)
 	cd web && node build.js
 
-bench: setup book ## page weight, mounting time, edit latency, import time: a table, and JSON in bench/
+bench: $(TOOLS) book ## page weight, mounting time, edit latency, import time: a table, and JSON in bench/
 	$(PY) bench/run.py
 
 clean: ## remove the built site and the caches; .venv and web/node_modules stay

@@ -1,9 +1,9 @@
 """Cut the two fonts of the figures: `python scripts/make_font.py`.
 
 matplotlib's own font has no Chinese characters. `latin.otf` is Source Sans, the sans serif of the book's pages, with
-Latin and the signs of its mathematics; `chinese.otf` is Noto Sans CJK SC with every Chinese character that a chapter,
-an example or another file of the package holds. All common characters at once would be half a megabyte. The results
-are committed; run this again when a text uses a new character (a test says so). Needs npm, the Debian package
+Latin and the signs of its mathematics; `chinese.otf` is Noto Sans CJK SC with every Chinese character that a page, a
+chapter or the package holds. All common characters at once would be half a megabyte. The results are committed; run
+this again when a text uses a new character (a test says so). Needs npm, the Debian package
 fonts-noto-cjk, and fonttools.
 """
 
@@ -36,19 +36,19 @@ def is_chinese(character: str) -> bool:
 
 
 def book_texts() -> list[str]:
-    """Return every text that a figure may take a label from: the code of the chapters, and the package's files."""
-    texts = [
+    """Return the texts of the book: the cells of the chapters, the other pages, and the package's files."""
+    cells = [
         cell.source
         for path in sorted((ROOT / "chapters").glob("*.ipynb"))
         for cell in nbformat.reads(path.read_text(encoding="utf-8"), as_version=4).cells
-        if cell.cell_type == "code"
     ]
-    files = [path for path in sorted((ROOT / "src" / "stepformer").rglob("*")) if path.suffix in {".py", ".json"}]
-    return texts + [path.read_text(encoding="utf-8") for path in files]
+    pages = sorted((ROOT / "book").rglob("*.md"))
+    package = [path for path in sorted((ROOT / "src" / "stepformer").rglob("*")) if path.suffix in {".py", ".json"}]
+    return cells + [path.read_text(encoding="utf-8") for path in (*pages, *package)]
 
 
 def chinese_in_the_book() -> set[int]:
-    """Return the code points of the Chinese characters that a figure may show."""
+    """Return the code points of the book's Chinese characters: those in its text may be in its next figure."""
     return {ord(character) for text in book_texts() for character in text if is_chinese(character)}
 
 

@@ -85,6 +85,32 @@ def _scale(draw: Draw) -> Call:
     return [draw.numbers(*leading, n_q, n_k), draw.numbers(*leading, n_q, d_k)], {}
 
 
+def _sinusoids(draw: Draw) -> Call:
+    attributes = {"base": 100.0} if draw.rng.random() < 0.3 else {}
+    return [draw.numbers(*draw.leading(), *draw.sizes(2))], attributes
+
+
+def _add_batch_positions(draw: Draw) -> Call:
+    attributes = {"base": 100.0} if draw.rng.random() < 0.3 else {}
+    return [draw.numbers(*draw.leading(), *draw.sizes(3))], attributes
+
+
+def _first_rows(draw: Draw) -> Call:
+    n, more, d, d_x = draw.sizes(4)
+    return [draw.numbers(n + more - 1, d), draw.numbers(*draw.leading(), n, d_x)], {}
+
+
+def _rotate_pairs(draw: Draw) -> Call:
+    attributes = {"base": 100.0} if draw.rng.random() < 0.3 else {}
+    n, half = draw.sizes(2)
+    return [draw.numbers(*draw.leading(), n, 2 * half)], attributes
+
+
+def _distance_bias(draw: Draw) -> Call:
+    inputs, _ = _causal_mask(draw)
+    return inputs, {"slope": float(draw.rng.choice([0.5, 2.0, 1 / 256]))}
+
+
 def _linear(draw: Draw) -> Call:
     n, d_in, d_out = draw.sizes(3)
     shape = (d_in,) if draw.rng.random() < 0.1 else (*draw.leading(), n, d_in)
@@ -125,6 +151,12 @@ def _mask(draw: Draw) -> Call:
     return [draw.numbers(*shape), draw.bools(*draw.broadcast(shape))], {}
 
 
+def _mask_transposed(draw: Draw) -> Call:
+    (scores, allowed), _ = _mask(draw)
+    allowed = allowed.reshape((1,) * (2 - allowed.ndim) + allowed.shape)
+    return [scores, np.swapaxes(allowed, -1, -2).copy()], {}
+
+
 def _zero_masked(draw: Draw) -> Call:
     n_q, n_k, d = draw.sizes(3)
     a, b = draw.pair(draw.leading())
@@ -139,6 +171,11 @@ def _along_an_axis(draw: Draw) -> Call:
     if x.dtype.kind == "f":
         x = np.where(draw.rng.random(x.shape) < 0.3, -INF, x)
     return [x], {"axis": axis} if axis != -1 else {}
+
+
+def _scores_of_heads(draw: Draw) -> Call:
+    x = draw.numbers(*draw.leading(), *draw.sizes(3))
+    return [np.where(draw.rng.random(x.shape) < 0.3, -INF, x) if x.dtype.kind == "f" else x], {}
 
 
 def _layer_norm(draw: Draw) -> Call:
@@ -179,6 +216,7 @@ RANDOM: dict[str, Callable[[Draw], Call]] = {
     "multiply": _cell_by_cell,
     "divide": _divide,
     "scale": _scale,
+    "scale_up": _matrix,
     "linear": _linear,
     "add_pairs": _add_pairs,
     "copy": _copy,
@@ -189,12 +227,21 @@ RANDOM: dict[str, Callable[[Draw], Call]] = {
     "mask": _mask,
     "mask_with_zero": _mask,
     "mask_opposite": _mask,
+    "mask_transposed": _mask_transposed,
     "zero_masked": _zero_masked,
     "softmax": _along_an_axis,
+    "softmax_averaged": _scores_of_heads,
     "hardmax": _along_an_axis,
     "relu": _one,
     "tanh": _one,
     "layer_norm": _layer_norm,
+    "sinusoids": _sinusoids,
+    "sinusoids_in_blocks": _sinusoids,
+    "sinusoids_exponent_slip": _sinusoids,
+    "add_batch_positions": _add_batch_positions,
+    "first_rows": _first_rows,
+    "rotate_pairs": _rotate_pairs,
+    "distance_bias": _distance_bias,
     "embed": _embed,
     "split_heads": _split,
     "reshape_heads": _split,
@@ -239,16 +286,29 @@ EDGES: dict[str, list[Call]] = {
              ([TIES, np.array([True, False, True])], {}), ([NO_KEYS, np.zeros((1, 0), dtype=bool)], {})],
     "mask_with_zero": [([f(2, 3), np.array([[True, False, True], [False, False, False]])], {})],
     "mask_opposite": [([f(2, 3), np.array([[True, False, True], [False, False, False]])], {})],
+    "mask_transposed": [([f(3, 3), np.array([[True, False, True]])], {}), ([f(3, 2), np.eye(2, 3, dtype=bool)], {})],
     "zero_masked": [([f(3, 2), np.zeros((4, 3), dtype=bool)], {}), ([f(3, 2), np.array([[True, False, False]])], {}),
                     ([f(3, 2), np.zeros((0, 3), dtype=bool)], {}), ([f(2, 2), np.eye(2, dtype=bool)[None]], {})],
     "softmax": [([np.full((2, 3), -INF)], {}), ([TIES], {}), ([f(1)], {}), ([np.array([-INF])], {}),
                 ([np.array([1e4, 9999.0, -1e4])], {}), ([np.array([[1.0, -10.0, 1000.0]])], {}), ([TIES], {"axis": 0}),
                 ([TIES], {"axis": -2}), ([NO_KEYS], {}), ([np.array([-1e300, 1e300])], {})],
+    "softmax_averaged": [([np.stack([TIES, TIES + 1])], {}), ([np.full((2, 1, 3), -INF)], {}), ([f(1, 1, 1)], {}),
+                         ([np.array([[[1e4, -1e4]], [[-1e300, 1e300]]])], {}), ([f(0, 2, 3)], {}), ([f(2, 3, 0)], {})],
     "hardmax": [([np.full((2, 3), -INF)], {}), ([TIES], {}), ([f(1)], {}), ([TIES], {"axis": 0}), ([NO_KEYS], {})],
     "relu": [([np.array([-0.0, 0.0, -1.0])], {}), ([f(0)], {}), ([f()], {})],
     "tanh": [([np.array([-0.0, 1e-300, 800.0, -800.0])], {}), ([f(0)], {}), ([f()], {})],
     "layer_norm": [([np.full((2, 3), 4.0), f(3), f(3)], {}), ([f(2, 1), f(1), f(1)], {}), ([f(5), f(5), f(5)], {}),
                    ([np.array([1.0, 0.0, 0.0, 0.0]), np.ones(4), np.zeros(4)], {}), ([f(0, 3), f(3), f(3)], {})],
+    "scale_up": [([f(3, 0)], {}), ([f(1)], {}), ([f(2, 2)], {})],
+    "sinusoids": [([f(1, 1)], {}), ([f(0, 3)], {}), ([f(3, 0)], {}), ([f(2, 3)], {}), ([f(7, 2, 5)], {}),
+                  ([f(300, 4)], {}), ([f(3, 4)], {"base": 0.5})],
+    "sinusoids_in_blocks": [([f(1, 1)], {}), ([f(0, 3)], {}), ([f(3, 0)], {}), ([f(3, 2)], {}), ([f(3, 5)], {})],
+    "sinusoids_exponent_slip": [([f(1, 1)], {}), ([f(0, 3)], {}), ([f(3, 0)], {}), ([f(3, 5)], {})],
+    "add_batch_positions": [([f(1, 1, 1)], {}), ([f(2, 0, 3)], {}), ([f(0, 2, 3)], {}), ([f(2, 3, 5, 7)], {})],
+    "first_rows": [([f(3, 2), f(3, 5)], {}), ([f(3, 2), f(0, 5)], {}), ([f(3, 0), f(2, 2)], {})],
+    "rotate_pairs": [([f(1, 2)], {}), ([f(0, 4)], {}), ([f(3, 0)], {}), ([f(2, 3, 6)], {})],
+    "distance_bias": [([f(2, 1), f(5, 1)], {"slope": 0.5}), ([f(5, 1), f(2, 1)], {"slope": 1.0}),
+                      ([f(0, 1), f(3, 1)], {"slope": 1.0}), ([f(3, 1), f(0, 1)], {"slope": 1.0})],
     "embed": [([np.zeros(0, dtype=int), f(3, 2)], {}), ([np.array([2, 2, 0]), f(3, 1)], {})],
     "split_heads": [([f(1, 1)], {"n_heads": 1}), ([f(0, 6)], {"n_heads": 3}), ([f(4, 6)], {"n_heads": 6})],
     "reshape_heads": [([f(1, 1)], {"n_heads": 1}), ([f(4, 6)], {"n_heads": 3})],
@@ -292,6 +352,8 @@ REFUSED: dict[str, list[tuple[list[np.ndarray], dict[str, Any], str]]] = {
              ([f(1, 3), np.ones((2, 3), dtype=bool)], {}, "larger"), ([T, T], {}, "'scores' must hold numbers")],
     "mask_with_zero": [([f(2, 3), np.ones((2, 3))], {}, "boolean"), ([f(3), T[0, :2]], {}, "do not fit")],
     "mask_opposite": [([f(2, 3), np.ones((2, 3))], {}, "boolean"), ([f(3), T[0, :2]], {}, "do not fit")],
+    "mask_transposed": [([f(3, 2), np.ones((2, 3))], {}, "boolean"), ([f(3, 3), T[0]], {}, "at least 2 axes"),
+                        ([f(2, 3), np.ones((2, 3), dtype=bool)], {}, r"scores \(2, 3\) and allowed \(3, 2\)")],
     "zero_masked": [([f(3, 2), np.ones((4, 3))], {}, "boolean"), ([f(2, 2), T], {}, r"x is \(2, 2\), 2 keys, but"),
                     ([f(2, 2), np.ones((3, 1), dtype=bool)], {}, r"allowed is \(3, 1\)"),
                     ([f(3), T], {}, "'x' has shape"), ([f(3, 2), T[0]], {}, "'allowed' has shape"),
@@ -299,6 +361,7 @@ REFUSED: dict[str, list[tuple[list[np.ndarray], dict[str, Any], str]]] = {
     "softmax": [([np.array([math.nan, 1.0])], {}, "softmax: 'x' holds NaN"), ([np.array([INF, 1.0])], {}, "infinity"),
                 ([f(2, 3)], {"axis": 2}, r"axis 2 does not exist in shape \(2, 3\)"), ([f(3)], {"axis": -2}, "axis -2"),
                 ([f()], {}, "at least 1 axes"), ([T], {}, "must hold numbers")],
+    "softmax_averaged": [([f(2, 3)], {}, "at least 3 axes"), ([np.full((1, 1, 1), math.nan)], {}, "holds NaN")],
     "hardmax": [([np.array([math.nan, 1.0])], {}, "hardmax: 'x' holds NaN"), ([f(2, 3)], {"axis": 2}, "axis 2"),
                 ([T], {}, "must hold numbers")],
     "relu": [([T], {}, "relu: 'x' must hold numbers")],
@@ -307,6 +370,21 @@ REFUSED: dict[str, list[tuple[list[np.ndarray], dict[str, Any], str]]] = {
                    ([f(2, 3), f(3), f(1)], {}, "bias"), ([f(2, 3), f(3), f(3)], {"eps": 0.0}, "eps is 0.0"),
                    ([f(2, 3), f(3), f(3)], {"eps": -1.0}, "eps is -1.0"),
                    ([f(2, 0), f(0), f(0)], {}, r"x has shape \(2, 0\); its width")],
+    "scale_up": [([f()], {}, "'x' has shape"), ([T], {}, "scale_up: 'x' must hold numbers")],
+    "sinusoids": [([f(3)], {}, "'x' has shape"), ([T], {}, "must hold numbers"),
+                  ([f(2, 3)], {"base": 0.0}, "base is 0.0; it must be positive"),
+                  ([f(2, 3)], {"base": -2.0}, "base is -2.0")],
+    "sinusoids_in_blocks": [([f(3)], {}, "'x' has shape"), ([f(2, 3)], {"base": 0.0}, "base is 0.0")],
+    "sinusoids_exponent_slip": [([f(3)], {}, "'x' has shape"), ([f(2, 3)], {"base": 0.0}, "base is 0.0")],
+    "add_batch_positions": [([f(2, 3)], {}, r"'x' has shape \(2, 3\); it needs at least 3 axes"),
+                            ([f(2, 2, 3)], {"base": 0.0}, "base is 0.0")],
+    "first_rows": [([f(4, 3), f(5, 3)], {}, r"5 tokens are too many for a table with max_len = 4: 5 > 4"),
+                   ([f(4), f(2, 3)], {}, r"table has shape \(4,\)"), ([f(4, 3), f(3)], {}, "'x' has shape")],
+    "rotate_pairs": [([f(2, 3)], {}, r"x has shape \(2, 3\); its width 3 is odd"), ([f(4)], {}, "'x' has shape"),
+                     ([f(2, 4)], {"base": 0.0}, "base is 0.0")],
+    "distance_bias": [([f(2, 3), f(2, 3)], {"slope": 0.0}, "slope is 0.0; it must be positive"),
+                      ([f(3), f(2, 3)], {"slope": 1.0}, "'query' has shape"),
+                      ([f(2, 3), f(3)], {"slope": 1.0}, "'key' has shape")],
     "embed": [([np.array([0, 3]), f(3, 2)], {}, r"ids go from 0 to 3, but the table has the rows 0 … 2"),
               ([np.array([-1]), f(3, 2)], {}, "ids go from -1"), ([f(2), f(3, 2)], {}, "whole numbers"),
               ([np.array([0]), f(2, 3, 2)], {}, r"table has shape \(2, 3, 2\)")],

@@ -11,7 +11,7 @@
  * @typedef {{kind: 'num', value: number}
  *   | {kind: 'var', name: string}
  *   | {kind: 'sum'|'product'|'quotient'|'difference', args: Expr[], mean?: true}
- *   | {kind: 'call', fn: 'exp'|'max'|'sqrt'|'tanh'|'square', args: Expr[]}
+ *   | {kind: 'call', fn: 'exp'|'max'|'sqrt'|'tanh'|'square'|'sin'|'cos'|'power', args: Expr[]}
  *   | {kind: 'choice', text: string, parameters: Object<string, number>, because: Ref[], args: [Expr]}
  *   | Ref} Expr
  *   A choice is a value with a reason: `text` is a key of REASONS, `because` the cells that decide,
@@ -20,7 +20,7 @@
  */
 
 import { at, broadcastIndex, indexOf, offset } from './tensor.js';
-import { completeAttributes, findOp, lastAllowedKey, meanOf, resolveAxis } from './ops.js';
+import { LAYOUTS, completeAttributes, distance, findOp, lastAllowedKey, meanOf, resolveAxis } from './ops.js';
 
 /**
  * @param {string} opName
@@ -62,7 +62,13 @@ const choice = (text, value, because = [], parameters = {}) => ({
   args: [value],
 });
 
+/** pos / base^(power / width): how far a pair of columns has turned at a position, in radians. */
+const turned = (position, power, width, base) =>
+  quotient(num(position), call('power', num(base), quotient(num(power), num(width))));
+
 const range = (n) => Array.from({ length: n }, (_, i) => i);
+
+const swapLastTwo = (index) => [...index.slice(0, -2), index.at(-1), index.at(-2)];
 
 /** The cell of input k that broadcasting puts at `index`. */
 const stretched = ({ inputs, ref }, k, index) => ref(k, broadcastIndex(index, inputs[k].shape));
@@ -91,11 +97,24 @@ function dotProduct({ inputs: [a, b], ref, index }) {
 const score = ({ ref, index }) => ref(0, index);
 
 /** One value where the mask (input 1) allows this cell, another where it does not. */
-function maskChoice(op, cell, ifAllowed, ifRefused) {
-  const may = stretched(cell, 1, cell.index);
+function maskChoice(op, cell, ifAllowed, ifRefused, index = cell.index) {
+  const may = stretched(cell, 1, index);
   return may.value === 1
     ? choice(`${op}.allowed`, ifAllowed, [may])
     : choice(`${op}.refused`, ifRefused, [may]);
+}
+
+/** A cell of a table of sinusoids, with the sum it stands in, if any; `position` is the number of its row. */
+function sinusoid(op, layout, position, { index, shape, attributes: { base } }, within = (value) => value) {
+  const column = index.at(-1);
+  const width = shape.at(-1);
+  const { power, cosine } = layout(column, width);
+  const value = within(call(cosine ? 'cos' : 'sin', variable('angle')));
+  const parameters = { position, column, pair: power / 2 };
+  return {
+    lets: [{ name: 'angle', expr: turned(position, power, width, base) }],
+    result: choice(`${op}.${cosine ? 'cosine' : 'sine'}`, value, [], parameters),
+  };
 }
 
 // ---- One entry per op ---------------------------------------------------------------------------
@@ -108,7 +127,7 @@ function maskChoice(op, cell, ifAllowed, ifRefused) {
 const EXPLAIN = {
   matmul: dotProduct,
 
-  transpose: ({ ref, index }) => ref(0, [...index.slice(0, -2), index.at(-1), index.at(-2)]),
+  transpose: ({ ref, index }) => ref(0, swapLastTwo(index)),
 
   add: (cell) => sum(stretched(cell, 0, cell.index), stretched(cell, 1, cell.index)),
 
@@ -118,6 +137,8 @@ const EXPLAIN = {
 
   scale: ({ inputs: [, query], ref, index }) =>
     quotient(ref(0, index), call('sqrt', num(query.shape.at(-1)))),
+
+  scale_up: ({ ref, index, shape }) => product(call('sqrt', num(shape.at(-1))), ref(0, index)),
 
   linear: (cell) => sum(dotProduct(cell), cell.ref(2, [cell.index.at(-1)])),
 
@@ -141,19 +162,27 @@ const EXPLAIN = {
     };
   },
 
-  softmax(cell) {
+  softmax(cell, of = '') {
     const axis = resolveAxis('softmax', cell.attributes.axis, cell.shape);
     const scores = line(cell, axis);
     if (scores.every(({ value }) => value === -Infinity))
       return choice('softmax.nothing_allowed', num(0), scores);
-    const power = (score) => call('exp', difference(score, variable('max')));
+    const power = (score) => call('exp', difference(score, variable(`max${of}`)));
     return {
       lets: [
-        { name: 'max', expr: call('max', ...scores) },
-        { name: 'total', expr: sum(...scores.map(power)) },
+        { name: `max${of}`, expr: call('max', ...scores) },
+        { name: `total${of}`, expr: sum(...scores.map(power)) },
       ],
-      result: quotient(power(scores[cell.index[axis]]), variable('total')),
+      result: quotient(power(scores[cell.index[axis]]), variable(`total${of}`)),
     };
+  },
+
+  softmax_averaged(cell) {
+    const axis = cell.index.length - 3;
+    const heads = range(cell.shape[axis]).map((head) =>
+      EXPLAIN.softmax({ ...cell, index: cell.index.with(axis, head), attributes: { axis: -1 } }, ` ${head}`),
+    );
+    return { lets: heads.flatMap(({ lets = [] }) => lets), result: mean(heads.map((head) => head.result ?? head)) };
   },
 
   hardmax(cell) {
@@ -206,6 +235,9 @@ const EXPLAIN = {
 
   mask_opposite: (cell) => maskChoice('mask_opposite', cell, num(-Infinity), score(cell)),
 
+  mask_transposed: (cell) =>
+    maskChoice('mask_transposed', cell, score(cell), num(-Infinity), swapLastTwo(cell.index)),
+
   zero_masked(cell) {
     const {
       inputs: [x, allowed],
@@ -219,6 +251,34 @@ const EXPLAIN = {
       ? choice('zero_masked.kept', ref(0, broadcastIndex(index, x.shape)), queries)
       : choice('zero_masked.zeroed', num(0), queries);
   },
+
+  ...Object.fromEntries(
+    Object.entries(LAYOUTS).map(([op, layout]) => [op, (cell) => sinusoid(op, layout, cell.index.at(-2), cell)]),
+  ),
+
+  add_batch_positions: (cell) =>
+    sinusoid('add_batch_positions', LAYOUTS.sinusoids, cell.index.at(-3), cell, (value) =>
+      sum(cell.ref(0, cell.index), value),
+    ),
+
+  first_rows: ({ ref, index }) => ref(0, index),
+
+  rotate_pairs({ ref, index, shape, attributes: { base } }) {
+    const column = index.at(-1);
+    const even = column - (column % 2);
+    const [first, second] = [even, even + 1].map((place) => ref(0, index.with(-1, place)));
+    const [cosine, sine] = ['cos', 'sin'].map((fn) => call(fn, variable('angle')));
+    return {
+      lets: [{ name: 'angle', expr: turned(index.at(-2), even, shape.at(-1), base) }],
+      result:
+        column === even
+          ? difference(product(first, cosine), product(second, sine))
+          : sum(product(first, sine), product(second, cosine)),
+    };
+  },
+
+  distance_bias: ({ index: [i, j], shape: [queries, keys], attributes: { slope } }) =>
+    product(num(-slope), num(distance(i, j, queries, keys))),
 
   embed({ ref, index }) {
     const token = ref(0, index.slice(0, -1));
@@ -263,6 +323,9 @@ const FUNCTIONS = {
   sqrt: Math.sqrt,
   tanh: Math.tanh,
   square: (x) => x ** 2,
+  sin: Math.sin,
+  cos: Math.cos,
+  power: (base, exponent) => base ** exponent,
 };
 
 /** The number that the arithmetic of an explanation gives. */

@@ -13,6 +13,7 @@ export const SENTENCES = {
   multiply: 'Multiply {0} and {1}, cell by cell.',
   divide: 'Divide {0} by {1}, cell by cell.',
   scale: 'Divide {0} by the square root of the width of {1}.',
+  scale_up: 'Multiply {0} by the square root of its width.',
   linear: 'Multiply {0} by the weights {1} and add {2} to each row.',
   causal_mask: 'A position of {0} may look at a position of {1} that is not later than itself.',
   padding_mask: 'Every token of {0} may be looked at, except padding.',
@@ -22,12 +23,24 @@ export const SENTENCES = {
   mask_with_zero: 'Keep {0} where {1} allows it; put 0 everywhere else (a mistake: 0 still gets a weight).',
   mask_opposite:
     'Put −∞ where {1} allows it (a mistake: the mask is read the wrong way round); keep {0} elsewhere.',
+  mask_transposed:
+    'Keep {0} where {1}, rows and columns swapped, allows it; put −∞ elsewhere (a mistake: it hides queries, not keys).',
   zero_masked: 'A row of {0} that {1} hides from every query becomes 0.',
   softmax: 'Turn {0} into weights that are positive and add up to 1.',
+  softmax_averaged: 'Turn {0} into weights, then give every head the mean of all heads (a mistake).',
   hardmax: 'Give the largest of {0} the weight 1 and all others 0.',
   relu: 'Keep what is positive in {0}; replace the rest by 0.',
   tanh: 'Squash {0} into the range from −1 to 1.',
   layer_norm: 'Shift and stretch each row of {0} to mean 0 and variance 1, then apply {1} and {2}.',
+  sinusoids: 'One row of sines and cosines for each position of {0}, whatever stands there.',
+  sinusoids_in_blocks: 'One row for each position of {0}: all sines first, then all cosines (another order).',
+  sinusoids_exponent_slip:
+    'One row for each position of {0}, with a slip in the exponent (a mistake: columns are counted, not pairs).',
+  add_batch_positions:
+    'Add one row for each sentence to {0} (a mistake: the tokens of a sentence are not told apart).',
+  first_rows: 'The first rows of {0}, one for each position of {1}.',
+  rotate_pairs: 'Turn each pair of columns of {0} by an angle that grows with the position.',
+  distance_bias: 'A penalty for each pair, in proportion to the distance between {0} and {1}.',
   concat: 'Put the inputs next to one another.',
   split_heads: 'Cut each row of {0} into one piece per head.',
   merge_heads: 'Put the pieces of all heads back into one row.',
@@ -53,12 +66,27 @@ export const REASONS = {
   'mask_opposite.allowed': 'Allowed by the mask, but the mask is read the wrong way round, therefore −∞.',
   'mask_opposite.refused':
     'Refused by the mask, but the mask is read the wrong way round, so the score stays.',
+  'mask_transposed.allowed': 'The mask, with rows and columns swapped, allows it, so the score stays.',
+  'mask_transposed.refused': 'The mask, with rows and columns swapped, refuses it, therefore −∞.',
   'zero_masked.kept': 'At least one query may look at this key, so its row stays.',
   'zero_masked.zeroed': 'No query may look at this key, so its row becomes 0.',
   'softmax.nothing_allowed': 'Every score here is −∞: there is nothing to attend to, so all weights are 0.',
   'hardmax.largest': 'This is the largest (the first, if several are), so it gets all the weight.',
   'hardmax.not_largest': 'Another one is larger (or equal and earlier), so this one gets no weight.',
   'hardmax.nothing_allowed': 'Every score here is −∞: there is nothing to attend to, so all weights are 0.',
+  'sinusoids.sine': 'Position {position}, column {column} = 2 · {pair}: the sine of pair {pair}.',
+  'sinusoids.cosine': 'Position {position}, column {column} = 2 · {pair} + 1: the cosine of pair {pair}.',
+  'sinusoids_in_blocks.sine': 'Position {position}, column {column} of the first block: the sine of pair {pair}.',
+  'sinusoids_in_blocks.cosine':
+    'Position {position}, column {column}, in the second block: the cosine of pair {pair}.',
+  'sinusoids_exponent_slip.sine':
+    'Position {position}, column {column}: the exponent doubles the number of the column, not that of the pair.',
+  'sinusoids_exponent_slip.cosine':
+    'Position {position}, column {column}: the exponent doubles the number of the column, not that of the pair.',
+  'add_batch_positions.sine':
+    'Sentence {position} of the batch, for every token of it: the sine of pair {pair}.',
+  'add_batch_positions.cosine':
+    'Sentence {position} of the batch, for every token of it: the cosine of pair {pair}.',
   'embed.row': 'Token {token} picks row {token} of the table.',
 };
 
@@ -100,6 +128,8 @@ export const RULES = {
     '{argument} of shape {shape} cannot be cut into {heads} heads: ' +
     'its last axis must be a multiple of {heads}',
   token_range: '{argument} holds the token id {id} at {index}, but the table has only the rows 0 to {last}',
+  too_long: '{argument} has {rows} rows, one for each position, but there are {n} tokens: {n} > {rows}',
+  pairs: '{argument} of shape {shape} has an odd width, but columns are turned in pairs',
   width: '{first} of shape {shape} and {second} of shape {other} do not fit: their last axes must be equal',
 };
 

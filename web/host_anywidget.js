@@ -1,6 +1,7 @@
 /**
- * The same player and exercise as a live Jupyter widget (anywidget). Traits of the model: `kind`, `payload`, `edits`
- * (a list of [tensor, index, value]) and `state` ({step, breaks}); the last two are kept the same on both sides.
+ * The same player and exercise as a live Jupyter widget (anywidget). Traits of the model: `kind`, `payload`,
+ * `edits` (a list of [tensor, index, value]) and `state` ({step, breaks}); the last two are kept the same on
+ * both sides.
  */
 import { Exercise } from './exercise/exercise.js';
 import { mount } from './player/mount.js';
@@ -9,9 +10,16 @@ import { Player } from './player/player.js';
 function render({ model, el }) {
   const exercise = model.get('kind') === 'exercise';
   const host = document.createElement(exercise ? 'stepformer-exercise' : 'stepformer-player');
+  // JupyterLab's own single-key shortcuts must not act on the notebook while the reader types in here.
+  host.setAttribute('data-lm-suppress-shortcuts', 'true');
   const stopTheme = followTheme(host);
   const [Component, message] = exercise ? [Exercise, 'broken_exercise'] : [Player, 'broken_player'];
-  const component = mount(host, model.get('payload'), (root, payload) => new Component(host, root, payload), message);
+  const component = mount(
+    host,
+    model.get('payload'),
+    (root, payload) => new Component(host, root, payload),
+    message,
+  );
   host[exercise ? 'exercise' : 'player'] = component;
   const stopSync = component && !exercise ? keepInStep(model, host, component) : () => {};
   el.append(host);
@@ -23,7 +31,10 @@ function render({ model, el }) {
   };
 }
 
-/** Sends what the reader does to the model, and shows what the model is set to. An unchanged value goes nowhere. */
+/**
+ * Sends what the reader does to the model, and shows what the model is set to. An unchanged value goes
+ * nowhere.
+ */
 function keepInStep(model, host, player) {
   let taking = false;
 

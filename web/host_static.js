@@ -23,7 +23,9 @@ const ELEMENTS = {
   'stepformer-exercise': element('exercise', Exercise, 'broken_exercise'),
 };
 
-/** Elements are defined when the document is complete: before that, their script may not have been read yet. */
+/**
+ * Elements are defined when the document is complete: before that, their script may not have been read yet.
+ */
 function define() {
   for (const [name, constructor] of Object.entries(ELEMENTS)) {
     if (!customElements.get(name)) customElements.define(name, constructor);

@@ -246,10 +246,14 @@ define('transpose', {
   forward([x]) {
     needNumbers('transpose', 'x', x);
     needAxes('transpose', 'x', x, 2);
-    const swapLastTwo = (list) => [...list.slice(0, -2), list.at(-1), list.at(-2)];
-    return rearranged(x, swapLastTwo(x.shape), swapLastTwo(strides(x.shape)));
+    return transposed(x);
   },
 });
+
+function transposed(x) {
+  const swapLastTwo = (list) => [...list.slice(0, -2), list.at(-1), list.at(-2)];
+  return rearranged(x, swapLastTwo(x.shape), swapLastTwo(strides(x.shape)));
+}
 
 define('add', {
   takes: ['a', 'b'],
@@ -279,6 +283,16 @@ define('divide', {
     if (zero >= 0)
       throw new OpError('divide', 'zero_divisor', { argument: 'b', index: indexOf(b.shape, zero) });
     return cellwise('divide', inputs, 'float', (p, q) => p / q);
+  },
+});
+
+define('scale_up', {
+  takes: ['x'],
+  symbol: ([x]) => `√dim · ${x}`,
+  forward([x]) {
+    needAxes('scale_up', 'x', x, 1);
+    const root = Math.sqrt(x.shape.at(-1));
+    return each('scale_up', x, (value) => value * root);
   },
 });
 
@@ -401,6 +415,25 @@ define('softmax', {
   },
 });
 
+define('softmax_averaged', {
+  takes: ['x'],
+  symbol: ([x]) => `mean over heads of softmax(${x})`,
+  forward([x]) {
+    needAxes('softmax_averaged', 'x', x, 3);
+    needScores('softmax_averaged', x);
+    const weights = OPS.softmax.forward([x]);
+    const [heads, queries, keys] = x.shape.slice(-3);
+    const block = queries * keys;
+    const data = weights.data.map((_, i) => {
+      const first = i - (Math.floor(i / block) % heads) * block;
+      let total = 0;
+      for (let head = 0; head < heads; head++) total += weights.data[first + head * block];
+      return total / heads;
+    });
+    return { ...weights, data };
+  },
+});
+
 define('hardmax', {
   takes: ['x'],
   attributes: { axis: { type: 'integer', default: -1 } },
@@ -506,7 +539,7 @@ define('mask', {
   forward: (inputs) => masked('mask', inputs, (score, may) => (may ? score : -Infinity)),
 });
 
-// The next two are known mistakes, kept so that they can be switched on and seen.
+// The next three are known mistakes, kept so that they can be switched on and seen.
 
 define('mask_with_zero', {
   takes: ['scores', 'allowed'],
@@ -518,6 +551,17 @@ define('mask_opposite', {
   takes: ['scores', 'allowed'],
   symbol: ([scores, allowed]) => `mask_opposite(${scores}, ${allowed})`,
   forward: (inputs) => masked('mask_opposite', inputs, (score, may) => (may ? -Infinity : score)),
+});
+
+define('mask_transposed', {
+  takes: ['scores', 'allowed'],
+  symbol: ([scores, allowed]) => `mask(${scores}, ${allowed}ᵀ)`,
+  forward([scores, allowed]) {
+    needMask('mask_transposed', 'allowed', allowed);
+    needAxes('mask_transposed', 'allowed', allowed, 2);
+    const swapped = { ...transposed(allowed), dtype: 'bool' };
+    return masked('mask_transposed', [scores, swapped], (score, may) => (may ? score : -Infinity));
+  },
 });
 
 function masked(op, [scores, allowed], choose) {
@@ -559,6 +603,126 @@ define('zero_masked', {
     return cellwise('zero_masked', [x, seen], 'float', (value, may) => (may ? value : 0));
   },
 });
+
+// ---- Positions ----------------------------------------------------------------------------------
+
+const BASE = { base: { type: 'number', default: 10000, above: 0 } };
+
+/**
+ * Which pair a column belongs to and whether it is its cosine, in each of the layouts.
+ * @type {Object<string, (column: number, width: number) => {power: number, cosine: boolean}>}
+ *   the angle at position `pos` is pos / base^(power / width)
+ */
+export const LAYOUTS = {
+  sinusoids: (column) => ({ power: 2 * Math.floor(column / 2), cosine: column % 2 === 1 }),
+  sinusoids_in_blocks(column, width) {
+    const sines = Math.ceil(width / 2);
+    return column < sines
+      ? { power: 2 * column, cosine: false }
+      : { power: 2 * (column - sines), cosine: true };
+  },
+  sinusoids_exponent_slip: (column) => ({ power: 2 * column, cosine: column % 2 === 1 }),
+};
+
+/** How far a column has turned at a position, in radians. */
+function angle(position, power, width, base) {
+  return position / base ** (power / width);
+}
+
+function sinusoidTable(op, shape, layout, base) {
+  const result = zeros(op, shape);
+  const width = shape.at(-1);
+  result.data.forEach((_, flat) => {
+    const { power, cosine } = layout(flat % width, width);
+    const turned = angle(Math.floor(flat / width), power, width, base);
+    result.data[flat] = cosine ? Math.cos(turned) : Math.sin(turned);
+  });
+  return result;
+}
+
+for (const [op, layout] of Object.entries(LAYOUTS)) {
+  define(op, {
+    takes: ['x'],
+    attributes: BASE,
+    symbol: ([x]) => `${op}(${x})`,
+    forward([x], { base }) {
+      needNumbers(op, 'x', x);
+      needAxes(op, 'x', x, 2);
+      return sinusoidTable(op, x.shape.slice(-2), layout, base);
+    },
+  });
+}
+
+define('add_batch_positions', {
+  takes: ['x'],
+  attributes: BASE,
+  symbol: ([x]) => `add_batch_positions(${x})`,
+  forward([x], { base }) {
+    needNumbers('add_batch_positions', 'x', x);
+    needAxes('add_batch_positions', 'x', x, 3);
+    const [batch, , width] = x.shape.slice(-3);
+    const rows = sinusoidTable('add_batch_positions', [batch, 1, width], LAYOUTS.sinusoids, base);
+    return OPS.add.forward([x, rows]);
+  },
+});
+
+define('first_rows', {
+  takes: ['table', 'x'],
+  symbol: ([table, x]) => `${table}[0 … len(${x}) − 1]`,
+  forward([table, x]) {
+    needAllNumbers('first_rows', [table, x]);
+    if (table.shape.length !== 2)
+      throw new OpError('first_rows', 'matrix', { argument: 'table', shape: table.shape });
+    needAxes('first_rows', 'x', x, 2);
+    const [rows, width] = table.shape;
+    const n = x.shape.at(-2);
+    if (n > rows) throw new OpError('first_rows', 'too_long', { argument: 'table', n, rows });
+    return { shape: [n, width], data: table.data.slice(0, n * width), dtype: 'float' };
+  },
+});
+
+define('rotate_pairs', {
+  takes: ['x'],
+  attributes: BASE,
+  symbol: ([x]) => `rotate_pairs(${x})`,
+  forward([x], { base }) {
+    needNumbers('rotate_pairs', 'x', x);
+    needAxes('rotate_pairs', 'x', x, 2);
+    const [n, width] = x.shape.slice(-2);
+    if (width % 2 === 1) throw new OpError('rotate_pairs', 'pairs', { argument: 'x', shape: x.shape });
+    const result = zeros('rotate_pairs', x.shape);
+    for (let i = 0; i < x.data.length; i += 2) {
+      const turned = angle(Math.floor(i / width) % n, i % width, width, base);
+      const [even, odd, cosine, sine] = [x.data[i], x.data[i + 1], Math.cos(turned), Math.sin(turned)];
+      result.data[i] = even * cosine - odd * sine;
+      result.data[i + 1] = even * sine + odd * cosine;
+    }
+    return result;
+  },
+});
+
+define('distance_bias', {
+  takes: ['query', 'key'],
+  attributes: { slope: { type: 'number', above: 0 } },
+  symbol: ([query, key], { slope = '' }) => `−${slope} · distance(${query}, ${key})`,
+  forward([query, key], { slope }) {
+    needAllNumbers('distance_bias', [query, key]);
+    needAxes('distance_bias', 'query', query, 2);
+    needAxes('distance_bias', 'key', key, 2);
+    const queries = query.shape.at(-2);
+    const keys = key.shape.at(-2);
+    const result = zeros('distance_bias', [queries, keys]);
+    for (let i = 0; i < queries; i++) {
+      for (let j = 0; j < keys; j++) result.data[i * keys + j] = 0 - slope * distance(i, j, queries, keys);
+    }
+    return result;
+  },
+});
+
+/** How far query i and key j stand apart; the last query stands at the last key. */
+export function distance(i, j, queries, keys) {
+  return Math.abs(lastAllowedKey(i, queries, keys) - j);
+}
 
 // ---- Tokens and heads ---------------------------------------------------------------------------
 

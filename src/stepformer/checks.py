@@ -70,8 +70,132 @@ def output_is_the_weighted_sum_of_values(trace: Trace) -> None:
     )
 
 
+@check
+def each_role_has_its_own_projection(trace: Trace) -> None:
+    """Queries, keys and values are the sequence times W^Q, times W^K and times W^V."""
+    for role in ("query", "key", "value"):
+        expected = np.einsum("...nd,dk->...nk", trace["x"], trace[f"w_{role[0]}.weight"])
+        _require(_close(trace[role], expected), f"The {role} is not x times w_{role[0]}.weight.")
+
+
+@check
+def queries_come_from_the_target(trace: Trace) -> None:
+    """In cross-attention the target asks: its rows times W^Q are the queries."""
+    expected = np.einsum("...nd,dk->...nk", trace["x"], trace["w_q.weight"])
+    _require(_close(trace["query"], expected), "The query is not x times w_q.weight: it is not the target that asks.")
+
+
+@check
+def keys_and_values_come_from_the_source(trace: Trace) -> None:
+    """In cross-attention the source is asked: the memory times W^K and W^V are the keys and the values."""
+    memory = trace["visible_memory" if _has(trace, "visible_memory") else "memory"]
+    for role in ("key", "value"):
+        expected = np.einsum("...nd,dk->...nk", memory, trace[f"w_{role[0]}.weight"])
+        _require(_close(trace[role], expected), f"The {role} is not the memory times w_{role[0]}.weight.")
+
+
+@check
+def no_future_is_seen(trace: Trace) -> None:
+    """Changing a word of the target changes no output before it, not even in the last bit."""
+    tokens, output = trace["tgt"], trace["attention.output"]
+    words = trace.tensors[trace.find("tgt")].vocabulary
+    for t in range(1, len(tokens)):
+        other = tokens.copy()
+        other[t] = (other[t] + 1) % len(words)
+        changed = trace.run({"tgt": other})["attention.output"]
+        sees = (changed[:t] != output[:t]).any(axis=-1)
+        names = ", ".join(words[i] for i in tokens[:t][sees])
+        _require(not names, f"{names} can see the word at position {t}, which comes later.")
+
+
+@check
+def word_order_changes_the_outputs(trace: Trace) -> None:
+    """The sentence read backwards does not give the same rows in another order."""
+    backwards = trace.run({"src": trace["src"][::-1]})
+    same = _close(backwards["attention.output"][::-1], trace["attention.output"])
+    _require(not same, "The sentence read backwards gives every word the output it had before.")
+
+
+@check
+def each_word_attends_to_the_word_before_it(trace: Trace) -> None:
+    """Every word but the first gives most of its weight to the word before it."""
+    found = trace["weights"][1:].argmax(axis=-1)
+    expected = np.arange(len(found))
+    _require(bool((found == expected).all()), f"The words 1, 2, … attend to {found}, not to {expected}.")
+
+
+@check
+def sine_and_cosine_alternate(trace: Trace) -> None:
+    """At position 0 every sine is 0 and every cosine 1, so its row must read 0, 1, 0, 1, …"""
+    first = trace["positions"][0]
+    _require(_close(first, np.arange(len(first)) % 2 * 1.0), f"Position 0 has the row {np.round(first, 2)}.")
+
+
+@check
+def each_pair_shares_a_wavelength(trace: Trace) -> None:
+    """Sine and cosine of one angle lie on the unit circle: the squares of each pair of columns sum to 1."""
+    table = trace["positions"]
+    pairs = table[:, : table.shape[-1] // 2 * 2].reshape(len(table), -1, 2)
+    lengths = np.hypot(pairs[..., 0], pairs[..., 1])
+    _require(_close(lengths, np.ones_like(lengths)), "A pair of columns is not sine and cosine of one angle.")
+
+
+@check
+def every_token_gets_the_row_of_its_position(trace: Trace) -> None:
+    """What was added to the tokens is the same for every sentence, and another row for each position."""
+    added = trace["with_positions"] - trace["scaled_embedding"]
+    for sentence, rows in enumerate(added.reshape(-1, *added.shape[-2:])):
+        distinct = len(np.unique(np.round(rows, 9), axis=0))
+        _require(distinct == len(rows), f"Sentence {sentence}: different rows for its {len(rows)} tokens: {distinct}.")
+    _require(_close(added, np.broadcast_to(trace["positions"], added.shape)), "Sentences get different positions.")
+
+
+@check
+def embeddings_are_multiplied_by_root_d_model(trace: Trace) -> None:
+    """The word vectors are multiplied by √d_model before positions are added."""
+    embedding, scaled = trace["embedding"], trace["scaled_embedding"]
+    factor = np.abs(scaled).max() / np.abs(embedding).max()
+    root = embedding.shape[-1] ** 0.5
+    _require(_close(scaled, embedding * root), f"The embedding is multiplied by {factor:.2f}, not by {root:.2f}.")
+
+
+@check
+def scores_depend_on_distance_only(trace: Trace) -> None:
+    """One query and one key at different places: equal distances give equal scores, along every diagonal."""
+    scores = trace["scores"]
+    same = _close(scores[1:, 1:], scores[:-1, :-1])
+    _require(same, "Two pairs at the same distance have different scores.")
+
+
+@check
+def each_head_gets_its_own_columns(trace: Trace) -> None:
+    """Head h holds the h-th block of columns of every row, and the rows keep their order."""
+    roles = ("query", "key", "value") if _has(trace, "query_heads") else ()
+    for whole, cut in [(f"projected_{role}", f"{role}_heads") for role in roles] or [("x", "heads")]:
+        heads = trace[cut]
+        blocks = np.split(trace[whole], len(heads), axis=-1)
+        own = _close(heads, np.stack(blocks))
+        _require(own, f"A head of {cut} is not a block of columns of {whole}: rows are mixed.")
+
+
+@check
+def weights_of_each_head_are_its_own(trace: Trace) -> None:
+    """The weights of a head are the softmax of its own scores, whatever the other heads look at."""
+    powers = np.exp(trace["scaled_scores"])
+    own = _close(trace["weights"], powers / powers.sum(axis=-1, keepdims=True))
+    _require(own, "The weights of a head are not the softmax of its own scores.")
+
+
+@check
+def w_o_joins_the_heads(trace: Trace) -> None:
+    """The output is the merged heads times W^O, plus its bias."""
+    expected = np.einsum("...nv,vd->...nd", trace["merged_heads"], trace["w_o.weight"]) + trace["w_o.bias"]
+    joined = _close(trace["multi_head_attention.output"], expected)
+    _require(joined, "The output is not the merged heads times w_o.weight: the heads lie side by side, unmixed.")
+
+
 def _has(trace: Trace, name: str) -> bool:
-    return any(tensor.name == name for tensor in trace.tensors)
+    return any(f".{tensor.name}".endswith(f".{name}") for tensor in trace.tensors)
 
 
 def _visible(trace: Trace) -> np.ndarray:

@@ -12,9 +12,11 @@ from stepformer.recording import op
 from stepformer.trace import OPS
 
 __all__ = [
-    "OPS", "add", "add_pairs", "both", "causal_mask", "concat", "copy", "divide", "embed", "hardmax", "layer_norm",
-    "linear", "mask", "mask_opposite", "mask_with_zero", "matmul", "merge_heads", "multiply", "padding_mask", "relu",
-    "reshape_heads", "scale", "share_across_heads", "softmax", "split_heads", "tanh", "transpose", "zero_masked",
+    "OPS", "add", "add_batch_positions", "add_pairs", "both", "causal_mask", "concat", "copy", "distance_bias",
+    "divide", "embed", "first_rows", "hardmax", "layer_norm", "linear", "mask", "mask_opposite", "mask_transposed",
+    "mask_with_zero", "matmul", "merge_heads", "multiply", "padding_mask", "relu", "reshape_heads", "rotate_pairs",
+    "scale", "scale_up", "share_across_heads", "sinusoids", "sinusoids_exponent_slip", "sinusoids_in_blocks",
+    "softmax", "softmax_averaged", "split_heads", "tanh", "transpose", "zero_masked",
 ]  # fmt: skip
 
 Axes = tuple[str, ...]
@@ -221,6 +223,25 @@ def scale(scores: np.ndarray, query: np.ndarray) -> np.ndarray:
     if query.shape[-1] == 0:
         raise ValueError(f"scale: query has shape {query.shape}; its width must be 1 or more.")
     return scores / np.sqrt(query.shape[-1])
+
+
+@op(latex=r"\mathrm{scaleup}(x)_{ij} = \sqrt{d}\; x_{ij}, \quad d = \text{width of } x", axes=_first)
+def scale_up(x: np.ndarray) -> np.ndarray:
+    """Multiply rows by the square root of their width, as the paper does with embeddings.
+
+    Formula: `out = x * sqrt(d_model)`, `d_model = x.shape[-1]` (Vaswani et al. 2017, section 3.4).
+
+    Args:
+        x: (…, d_model) numbers.
+
+    Returns:
+        The shape of `x`.
+
+    Raises:
+        ValueError: `x` has no axis.
+    """
+    x = _floats("scale_up", "x", x, 1)
+    return x * np.sqrt(x.shape[-1])
 
 
 @op(latex=r"\mathrm{linear}(x)_{ij} = \sum_k x_{ik}\, W_{kj} + b_j", axes=lambda x, w, b: (*x[:-1], w[-1]))
@@ -443,6 +464,26 @@ def mask_opposite(scores: np.ndarray, allowed: np.ndarray) -> np.ndarray:
     return np.where(allowed, -np.inf, scores)
 
 
+@op(latex=r"\mathrm{mask}^\top(s, m)_{ij} = s_{ij} \text{ if } m_{ji} \text{ else } -\infty", axes=_first)
+def mask_transposed(scores: np.ndarray, allowed: np.ndarray) -> np.ndarray:
+    """The mask laid along the wrong axis: it hides queries where it should hide keys.
+
+    Formula: `out[i, j] = scores[i, j] if allowed[j, i] else -inf`. Kept so that the mistake can be switched on and seen.
+
+    Args:
+        scores: (…, n_q, n_k) numbers.
+        allowed: (…, n_q, n_k) booleans; its last two axes are swapped before it is used.
+
+    Returns:
+        The shape of `scores`.
+
+    Raises:
+        TypeError: `allowed` is not boolean.
+        ValueError: it has fewer than two axes, or does not broadcast to the shape of `scores` once it is swapped.
+    """
+    swapped = np.swapaxes(_bools("mask_transposed", "allowed", allowed, 2), -1, -2)
+    return np.where(*_mask_inputs("mask_transposed", scores, swapped), -np.inf)
+
 def _mask_inputs(op_name: str, scores, allowed) -> tuple[np.ndarray, np.ndarray]:
     scores, allowed = _floats(op_name, "scores", scores), _bools(op_name, "allowed", allowed)
     _must_broadcast(op_name, scores=scores, allowed=allowed)
@@ -479,6 +520,232 @@ def zero_masked(x: np.ndarray, allowed: np.ndarray) -> np.ndarray:
     seen = allowed.any(axis=-2)[..., :, None]
     _must_broadcast("zero_masked", x=x, allowed=seen)
     return np.where(seen, x, 0.0)
+
+
+# ---- positions: what tells a model where a token stands ------------------------------------------------------------
+
+
+def _angles(n: int, exponents: np.ndarray, base: float) -> np.ndarray:
+    """(n, d): how far each column has turned at each position, in radians."""
+    return np.arange(n)[:, None] / base**exponents
+
+
+def _check_base(op_name: str, base: float) -> None:
+    if not base > 0:
+        raise ValueError(f"{op_name}: base is {base}; it must be positive.")
+
+
+def _pair_exponents(d: int) -> np.ndarray:
+    """2i/d for each column: both columns of pair i, 2i and 2i + 1, have the same."""
+    return np.arange(d) // 2 * 2 / d
+
+
+def _sine_then_cosine(angles: np.ndarray) -> np.ndarray:
+    table = np.sin(angles)
+    table[:, 1::2] = np.cos(angles[:, 1::2])
+    return table
+
+
+@op(
+    latex=r"\begin{aligned}"
+    r"\mathrm{PE}_{\mathrm{pos},\, 2i} &= \sin\!\left(\mathrm{pos} / \mathrm{base}^{2i/d}\right) \\"
+    r"\mathrm{PE}_{\mathrm{pos},\, 2i+1} &= \cos\!\left(\mathrm{pos} / \mathrm{base}^{2i/d}\right)"
+    r"\end{aligned}",
+    axes=lambda x, base: ("position", x[-1]),
+)
+def sinusoids(x: np.ndarray, *, base: float = 10000.0) -> np.ndarray:
+    """Sinusoidal positions: one row of sines and cosines for each position, whatever stands there.
+
+    Formula: `out[pos, 2i] = sin(pos / base^(2i/d))`, `out[pos, 2i + 1] = cos(pos / base^(2i/d))`: pos counts tokens, i
+    counts pairs of columns (Vaswani et al. 2017, section 3.5). An odd width lacks the last cosine.
+
+    Args:
+        x: (…, n, d) numbers; only their length and width are used.
+        base: the wavelengths grow from 2π towards 2π · base, in tokens.
+
+    Returns:
+        (n, d), each in −1 … 1.
+
+    Raises:
+        ValueError: `x` has fewer than two axes, or `base` is not positive.
+    """
+    n, d = _floats("sinusoids", "x", x, 2).shape[-2:]
+    _check_base("sinusoids", base)
+    return _sine_then_cosine(_angles(n, _pair_exponents(d), base))
+
+
+@op(
+    latex=r"\mathrm{PE}'_{\mathrm{pos},\, j} = \begin{cases}"
+    r"\sin\!\left(\mathrm{pos} / \mathrm{base}^{2j/d}\right) & j < m \\"
+    r"\cos\!\left(\mathrm{pos} / \mathrm{base}^{2(j - m)/d}\right) & j \ge m"
+    r"\end{cases}, \quad m = \lceil d/2 \rceil",
+    axes=lambda x, base: ("position", x[-1]),
+)
+def sinusoids_in_blocks(x: np.ndarray, *, base: float = 10000.0) -> np.ndarray:
+    """The columns of `sinusoids` in another order: all sines first, then all cosines.
+
+    Formula: `out[pos, i] = sin(pos / base^(2i/d))`, `out[pos, m + i] = cos(pos / base^(2i/d))`, with `m = ceil(d/2)`.
+    As good as the paper's order where it is used throughout; weights trained with one order do not fit the other.
+
+    Args:
+        x: (…, n, d) numbers; only their length and width are used.
+        base: as for `sinusoids`.
+
+    Returns:
+        (n, d), each in −1 … 1.
+
+    Raises:
+        ValueError: `x` has fewer than two axes, or `base` is not positive.
+    """
+    n, d = _floats("sinusoids_in_blocks", "x", x, 2).shape[-2:]
+    _check_base("sinusoids_in_blocks", base)
+    angles = _angles(n, np.arange(0, d, 2) / d, base)
+    return np.concatenate([np.sin(angles), np.cos(angles[:, : d // 2])], axis=-1)
+
+
+@op(
+    latex=r"\mathrm{PE}''_{\mathrm{pos},\, j} = \begin{cases}"
+    r"\sin\!\left(\mathrm{pos} / \mathrm{base}^{2j/d}\right) & j \text{ even} \\"
+    r"\cos\!\left(\mathrm{pos} / \mathrm{base}^{2j/d}\right) & j \text{ odd}"
+    r"\end{cases}",
+    axes=lambda x, base: ("position", x[-1]),
+)
+def sinusoids_exponent_slip(x: np.ndarray, *, base: float = 10000.0) -> np.ndarray:
+    """The known slip in the formula: the exponent doubles the number of the column instead of that of the pair.
+
+    Formula: `out[pos, j] = sin or cos of pos / base^(2j/d)`, j the column. Sine and cosine of a pair then have
+    different wavelengths, and half of the columns hardly move. Kept so that the mistake can be switched on and seen.
+
+    Args:
+        x: (…, n, d) numbers; only their length and width are used.
+        base: as for `sinusoids`.
+
+    Returns:
+        (n, d), not what `sinusoids` gives.
+
+    Raises:
+        ValueError: `x` has fewer than two axes, or `base` is not positive.
+    """
+    n, d = _floats("sinusoids_exponent_slip", "x", x, 2).shape[-2:]
+    _check_base("sinusoids_exponent_slip", base)
+    return _sine_then_cosine(_angles(n, 2 * np.arange(d) / d, base))
+
+
+@op(
+    latex=r"\mathrm{add}'(x)_{b,\, \mathrm{pos},\, j} = x_{b,\, \mathrm{pos},\, j} + \mathrm{PE}_{b,\, j}",
+    axes=_first,
+)
+def add_batch_positions(x: np.ndarray, *, base: float = 10000.0) -> np.ndarray:
+    """The known wrong axis: positions are counted along the sentences of a batch instead of along the tokens.
+
+    Formula: `out[b, pos] = x[b, pos] + sinusoids[b]`, b the number of the sentence. All tokens of a sentence get the
+    same row. Kept so that the mistake can be switched on and seen.
+
+    Args:
+        x: (…, batch, n, d) numbers.
+        base: as for `sinusoids`.
+
+    Returns:
+        The shape of `x`.
+
+    Raises:
+        ValueError: `x` has fewer than three axes, or `base` is not positive.
+    """
+    x = _floats("add_batch_positions", "x", x, 3)
+    _check_base("add_batch_positions", base)
+    batch, _, d = x.shape[-3:]
+    return x + _sine_then_cosine(_angles(batch, _pair_exponents(d), base))[:, None, :]
+
+
+@op(
+    latex=r"\mathrm{first}(P, x)_{ij} = P_{ij}, \quad 0 \le i < n = \text{length of } x",
+    axes=_first,
+)
+def first_rows(table: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Learned positions: row i of a table for position i, as many as there are tokens.
+
+    Formula: `out = table[:n]`, n the length of `x` (Gehring et al. 2017, section 3.1).
+
+    Args:
+        table: (max_len, d) numbers, one row per position.
+        x: (…, n, d_x) numbers; only their length is used.
+
+    Returns:
+        (n, d).
+
+    Raises:
+        ValueError: there are more tokens than rows, or a number of axes does not fit.
+    """
+    table, x = _floats("first_rows", "table", table), _floats("first_rows", "x", x, 2)
+    if table.ndim != 2:
+        raise ValueError(f"first_rows: table has shape {table.shape}; it must be (max_len, d).")
+    n, max_len = x.shape[-2], len(table)
+    if n > max_len:
+        raise ValueError(f"first_rows: {n} tokens are too many for a table with max_len = {max_len}: {n} > {max_len}.")
+    return table[:n].copy()
+
+
+@op(
+    latex=r"\begin{aligned}"
+    r"\mathrm{rotate}(x)_{\mathrm{pos},\, 2i} &= x_{2i} \cos\theta - x_{2i+1} \sin\theta \\"
+    r"\mathrm{rotate}(x)_{\mathrm{pos},\, 2i+1} &= x_{2i} \sin\theta + x_{2i+1} \cos\theta"
+    r"\end{aligned}, \quad \theta = \mathrm{pos} / \mathrm{base}^{2i/d}",
+    axes=_first,
+)
+def rotate_pairs(x: np.ndarray, *, base: float = 10000.0) -> np.ndarray:
+    """Rotary positions: turn each pair of columns by an angle that grows with the position.
+
+    Formula: `(out[2i], out[2i + 1]) = (x[2i] cos θ − x[2i + 1] sin θ, x[2i] sin θ + x[2i + 1] cos θ)`,
+    `θ = pos / base^(2i/d)`, in each row pos (Su et al. 2021, section 3.2.2). No length changes; the dot product of two
+    turned rows depends on their distance only.
+
+    Args:
+        x: (…, n, d) queries or keys of one head, d even.
+        base: the slowest pair turns once in about 2π · base tokens.
+
+    Returns:
+        The shape of `x`.
+
+    Raises:
+        ValueError: the width is odd, `x` has fewer than two axes, or `base` is not positive.
+    """
+    x = _floats("rotate_pairs", "x", x, 2)
+    n, d = x.shape[-2:]
+    if d % 2:
+        raise ValueError(f"rotate_pairs: x has shape {x.shape}; its width {d} is odd, and columns turn in pairs.")
+    _check_base("rotate_pairs", base)
+    angles = _angles(n, np.arange(0, d, 2) / d, base)
+    cosine, sine = np.cos(angles), np.sin(angles)
+    even, odd = x[..., 0::2], x[..., 1::2]
+    return np.stack([even * cosine - odd * sine, even * sine + odd * cosine], axis=-1).reshape(x.shape)
+
+
+@op(
+    latex=r"\mathrm{bias}_{ij} = -\,\mathrm{slope} \cdot \left| i + (n_k - n_q) - j \right|",
+    axes=lambda query, key, slope: (query[-2], key[-2]),
+)
+def distance_bias(query: np.ndarray, key: np.ndarray, *, slope: float) -> np.ndarray:
+    """Attention with linear biases: a penalty for each pair, in proportion to how far apart the two stand.
+
+    Formula: `out[i, j] = −slope * |i + (n_k − n_q) − j|`, to be added to the scaled scores. For keys that a causal mask
+    allows this is the paper's formula (Press et al. 2022, section 3); later keys get the same penalty as earlier ones.
+    Positions are aligned at the bottom right, as in `causal_mask`.
+
+    Args:
+        query: (…, n_q, d); only its length is used.
+        key: (…, n_k, d); only its length is used.
+        slope: penalty per token of distance, positive; each head has its own.
+
+    Returns:
+        (n_q, n_k), 0 or negative.
+
+    Raises:
+        ValueError: an input has fewer than two axes, or `slope` is not positive.
+    """
+    n_q, n_k = (_floats("distance_bias", name, x, 2).shape[-2] for name, x in (("query", query), ("key", key)))
+    if not slope > 0:
+        raise ValueError(f"distance_bias: slope is {slope}; it must be positive.")
+    return slope * -np.abs(np.arange(n_q)[:, None] + (n_k - n_q) - np.arange(n_k))
 
 
 # ---- functions of one tensor --------------------------------------------------------------------------------------
@@ -519,6 +786,31 @@ def softmax(x: np.ndarray, *, axis: int = -1) -> np.ndarray:
     shifted = np.exp(x - np.where(np.isneginf(largest), 0.0, largest))
     total = shifted.sum(axis=axis, keepdims=True)
     return np.divide(shifted, total, out=np.zeros_like(shifted), where=total > 0)
+
+
+@op(
+    latex=r"\mathrm{averaged}(x)_{hij} = \frac{1}{n_{\text{heads}}} \sum_g \mathrm{softmax}(x)_{gij}",
+    axes=_first,
+)
+def softmax_averaged(x: np.ndarray) -> np.ndarray:
+    """The known wrong way to use several heads: each gets the mean of the weights of all of them.
+
+    Formula: `out[h, i, j] = mean over g of softmax(x)[g, i, j]`, the same for every head h. Kept so that the mistake
+    can be switched on and seen.
+
+    Args:
+        x: (…, n_heads, n_q, n_k) numbers, -inf allowed.
+
+    Returns:
+        The shape of `x`, each in 0 … 1.
+
+    Raises:
+        ValueError: `x` holds NaN or +inf, or has fewer than three axes.
+    """
+    x = _softmax_input("softmax_averaged", _floats("softmax_averaged", "x", x, 3), -1)
+    weights = OPS["softmax"].function(x)
+    mean = weights.sum(axis=-3, keepdims=True) / max(1, x.shape[-3])
+    return np.broadcast_to(mean, x.shape).copy()
 
 
 @op(latex=r"\mathrm{hardmax}(x)_{ij} = \left[\, j = \text{first } \arg\max_k x_{ik} \,\right]", axes=_first)
@@ -609,7 +901,10 @@ def layer_norm(x: np.ndarray, gain: np.ndarray, bias: np.ndarray, *, eps: float 
         )
     if not eps > 0:
         raise ValueError(f"layer_norm: eps is {eps}; it must be positive.")
-    centred = x - x.mean(axis=-1, keepdims=True)
+    # The mean of the differences from the first value: a row of equal numbers is then centred to exactly 0. With the
+    # plain mean it would keep a last-bit error, which 1 / sqrt(eps) magnifies.
+    centred = x - x[..., :1]
+    centred = centred - centred.mean(axis=-1, keepdims=True)
     variance = np.square(centred).mean(axis=-1, keepdims=True)
     return centred / np.sqrt(variance + eps) * gain + bias
 

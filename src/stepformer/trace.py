@@ -246,10 +246,16 @@ class Trace:
         if len(set(names)) != len(names):
             raise TraceError(f"with_breaks: two breaks share a name: {names}.")
         new = self._edited()
-        new.breaks = tuple(breaks)
+        new.breaks = tuple(replace(b, edits=tuple(self._in_numbers(edit) for edit in b.edits)) for b in breaks)
         for name in names:
             new.broken(name)
         return new
+
+    def _in_numbers(self, edit: Edit) -> Edit:
+        """The edit with the ids of a text in the place of the text: the stored program and the player know ids only."""
+        if not isinstance(edit.value, str):
+            return edit
+        return replace(edit, value=as_value(edit.value, self.tensors[self.find(edit.tensor)]))
 
     def broken(self, *names: str) -> "Trace":
         """The trace with the named mistakes switched on.
@@ -386,7 +392,15 @@ class Trace:
 
 
 def frozen(array: np.ndarray, inputs: Sequence[np.ndarray] = ()) -> np.ndarray:
-    """Make a result read-only; an op that hands an input back gets a copy of its own."""
+    """Make a result read-only; an op that hands an input back gets a copy of its own.
+
+    Args:
+        array: what an op returned.
+        inputs: what the op received.
+
+    Returns:
+        The array, or a copy of it, read-only.
+    """
     array = np.asarray(array)
     if any(array is given for given in inputs):
         array = array.copy()
@@ -395,20 +409,45 @@ def frozen(array: np.ndarray, inputs: Sequence[np.ndarray] = ()) -> np.ndarray:
 
 
 def dtype_name(array: np.ndarray) -> str:
-    """The kind of an array: "bool", "int" or "float"."""
+    """The kind of an array.
+
+    Args:
+        array: any array.
+
+    Returns:
+        "bool", "int" or "float"; for anything else, which no program holds, NumPy's own name.
+    """
     return {"b": "bool", "i": "int", "u": "int", "f": "float"}.get(array.dtype.kind, str(array.dtype))
 
 
 def check_inputs(op: Op, count: int, where: str) -> None:
-    """Refuse a step that gives an op too few or too many tensors; `where` begins the message."""
+    """Refuse a step that gives an op too few or too many tensors.
+
+    Args:
+        op: the op.
+        count: how many tensors it is given.
+        where: begins the message.
+
+    Raises:
+        TraceError: the op takes another number of tensors.
+    """
     if count < 1 or (count != len(op.tensor_names) and not op.variadic):
         raise TraceError(f"{where}: {op.name} takes {', '.join(op.tensor_names)}; it is given {count} tensors.")
 
 
 def as_value(value: Any, tensor: Tensor, masked: bool = False) -> np.ndarray:
-    """Turn a given value into a read-only array that fits the tensor: kind, number of axes, finite, known ids.
+    """Turn a given value into a read-only array that fits the tensor.
 
-    With `masked`, minus infinity is allowed too.
+    Args:
+        value: numbers, nested lists, or a text for a tensor with a vocabulary.
+        tensor: what the value is for.
+        masked: whether minus infinity, the score of a masked pair, is allowed.
+
+    Returns:
+        A copy of the kind of the tensor.
+
+    Raises:
+        TraceError: kind or number of axes differ, a number is not finite, an id or word is not in the vocabulary.
     """
     if isinstance(value, str):
         value = _ids_of(value, tensor)

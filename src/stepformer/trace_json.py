@@ -55,7 +55,14 @@ def to_json(trace: Trace) -> str:
 
 
 def dumps(document: Any) -> str:
-    """Strict JSON on one line with `<` escaped: no NaN or Infinity, safe inside a script element."""
+    """Write strict JSON on one line with `<` escaped: no NaN or Infinity, safe inside a script element.
+
+    Args:
+        document: anything JSON can hold.
+
+    Returns:
+        The text.
+    """
     return json.dumps(document, allow_nan=False, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
 
 

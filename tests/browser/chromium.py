@@ -17,7 +17,11 @@ HINT = (
     "Playwright install it; or name one: STEPFORMER_CHROMIUM=/path/to/chromium."
 )
 
-# Headless Chromium talks to the network by itself; a test that forbids foreign requests must not see that.
+DESKTOP = {"width": 1280, "height": 900}
+PHONE = {"width": 390, "height": 844}
+
+# Headless Chromium talks to the network by itself; a test that forbids foreign requests must not see that. And on a
+# busy machine it takes its own waiting for a slow network, and says so on the console.
 FLAGS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -26,6 +30,7 @@ FLAGS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--force-effective-connection-type=4G",
 )
 
 

@@ -6,15 +6,12 @@ from pathlib import Path
 
 import build_book
 import pytest
-from chromium import FLAGS, HINT, find_chromium
+from chromium import DESKTOP, FLAGS, HINT, find_chromium
 from helpers import missing
 from playwright.sync_api import Browser, Page, sync_playwright
 from serve import make_server
 
 TIMEOUT = 15_000  # ms; generous, a loaded machine must not fail a test
-
-DESKTOP = {"width": 1280, "height": 900}
-PHONE = {"width": 390, "height": 844}
 
 
 def pytest_collection_modifyitems(items):

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from conftest import DESKTOP, PHONE
+from chromium import DESKTOP, PHONE
 from helpers import CHAPTERS, ROOT, calls_of_show, fault, require_node, toc_files
 from normalise_notebook import read
 
@@ -159,7 +159,8 @@ def test_axe_finds_nothing_in_our_elements(name, scheme, served, open_page):
 
 @every_chapter
 def test_without_javascript_the_numbers_stand_there_as_tables(path, served, open_page):
-    page = open_page(f"{served}/chapters/{path.stem}.html", java_script_enabled=False)
+    # Without JavaScript the browser drops the scripts that the theme asks it to load early.
+    page = open_page(f"{served}/chapters/{path.stem}.html", java_script_enabled=False, permit=("/_static/scripts/",))
     players = page.locator("stepformer-player")
     assert players.count() >= 1
     for player in players.all():
@@ -187,6 +188,14 @@ def test_the_landing_page_is_where_the_site_opens(base, open_page):
     page.wait_for_url("**/book/intro.html")
     links = page.eval_on_selector_all("main a", "all => all.map((a) => a.getAttribute('href'))")
     assert any("05_attention.html" in (link or "") for link in links)
+
+
+def test_every_built_page_has_a_title_a_language_and_an_icon(site):
+    for path in site.rglob("*.html"):
+        if "_static" not in path.parts:
+            html = path.read_text(encoding="utf-8")
+            for part in ('<html lang="en"', "<title>", 'rel="icon"'):
+                assert part in html.replace('rel="shortcut icon"', 'rel="icon"'), f"{path.relative_to(site)}: no {part}"
 
 
 def test_links_between_pages_lead_to_pages(site):

@@ -10,7 +10,8 @@ from probe import SCRIPT, write_page
 
 from stepformer import Trace, TraceError, leaf, mistakes, record
 from stepformer import examples as example_programs
-from stepformer.reference.attention import multi_head_attention, scaled_dot_product_attention
+from stepformer.reference.attention import scaled_dot_product_attention
+from stepformer.reference.multi_head_attention import multi_head_attention
 from stepformer.widgets import player_html, show
 
 HTML_TOKENS = ["<script>document.title = 'run'</script>", "a<b", "&amp;", "<unk>"]

@@ -1,6 +1,7 @@
 """Every known mistake of faults.txt has a test that is marked with its id."""
 
 import ast
+import functools
 import re
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from helpers import ROOT, fault
 LIST = Path(__file__).with_name("faults.txt")
 
 
+@functools.cache
 def listed_faults() -> dict[str, str]:
     lines = [line for line in LIST.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
     entries = [line.split(maxsplit=1) for line in lines]
@@ -38,6 +40,7 @@ def _parts(decorator: ast.expr) -> list[ast.expr]:
     return [decorator, *(part for value in values for part in ast.walk(value))]
 
 
+@functools.cache
 def all_marked_faults() -> set[str]:
     return set().union(*(marked_faults(path.read_text(encoding="utf-8")) for path in ROOT.glob("tests/**/test_*.py")))
 

@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 from helpers import PACKAGE, ROOT, tracked_files
+
 from stepformer import Trace, examples, mistakes
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -19,6 +19,18 @@ class Stem:
 
 STEMS = {
     "attention": Stem("attention.py", "attention.py", "test_attention.py", "05_attention.ipynb"),
+    "positional_encoding": Stem(
+        "positional_encoding.py",
+        "positional_encoding.py",
+        "test_positional_encoding.py",
+        "09_positional_encoding.ipynb",
+    ),
+    "self_attention": Stem(
+        "self_attention.py", "self_attention.py", "test_self_attention.py", "06_self_attention.ipynb"
+    ),
+    "cross_attention": Stem(
+        "cross_attention.py", "cross_attention.py", "test_cross_attention.py", "07_cross_attention.ipynb"
+    ),
     "masks": Stem("masks.py", "masks.py", "test_masks.py", "05_attention.ipynb"),
 }
 

@@ -15,10 +15,10 @@ from stepformer.ops import OPS
 @pytest.fixture(scope="module")
 def answers():
     """One random call of each op, answered by the engine."""
-    calls = {name: random_calls(name, 1)[0] for name in OPS}
+    calls = {name: random_calls(name, 1)[0] for name in RANDOM}
     cases = [{"op": name, "inputs": [to_engine(x) for x in inputs], "attributes": attributes}
              for name, (inputs, attributes) in calls.items()]  # fmt: skip
-    return dict(zip(OPS, ask_engine(cases=cases)["cases"], strict=True))
+    return dict(zip(RANDOM, ask_engine(cases=cases)["cases"], strict=True))
 
 
 def test_the_list_the_exports_and_the_engine_name_the_same_ops():

@@ -245,6 +245,12 @@ def test_the_bundle_carries_the_live_view_and_html_and_a_stable_text(player):
     assert data["text/html"] == show(TRACE, breaks=[HARD])._repr_mimebundle_()[0]["text/html"]
 
 
+def test_a_long_title_is_not_cut_in_the_text():
+    with record("A long title. " * 20) as trace:
+        ops.relu(leaf("x", f(2), "n"))
+    assert show(trace)._repr_mimebundle_()[0]["text/plain"] == repr(show(trace))
+
+
 def test_the_html_is_an_element_with_the_program_and_readable_tables(player):
     html = player.html()
     assert html.startswith('<stepformer-player><script type="application/json">{')

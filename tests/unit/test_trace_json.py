@@ -217,6 +217,7 @@ TAMPERED = [
     (("tensors", MORE, "data", 0), 1, "must hold only numbers of kind bool"),
     (("tensors", QUERY, "data"), {"base64": "AAA", "type": "float64"}, "not well formed"),
     (("tensors", QUERY, "data"), {"base64": "ä===", "type": "float64"}, "not well formed"),
+    (("tensors", QUERY, "data"), {"base64": f"!{encoded(np.ones(20))}", "type": "float64"}, "not well formed"),
     (("tensors", QUERY, "data"), {"base64": "AAAA", "type": "float64"}, "3 bytes are not a whole number of float64"),
     (("tensors", QUERY, "data"), {"base64": "", "type": "float64"}, "needs 20 numbers, but there are 0"),
     (("tensors", QUERY, "data"), {"base64": ""}, "base64 of type float64, float16"),

@@ -1,11 +1,12 @@
 /**
- * Checking an answer: the accepted answers, the known wrong ones and what to say to each. No page is needed here.
- * The Python side (`stepformer.exercises`) makes the keys and judges in the same way.
+ * Checking an answer: the accepted answers, the known wrong ones and what to say to each. No page is needed
+ * here. The Python side (`stepformer.exercises`) makes the keys and judges in the same way.
  *
  * @typedef {{accept: number[][], tolerance: number, right: string,
  *   wrong: {match: number[], message: string}[], near: string}} NumberKey
  *   any of the lists in `accept` is right, each number within `tolerance`; `near` answers every other number
- * @typedef {{accept: {index: number}, right: string, wrong: {index: number, message: string}[], near: string}} ChoiceKey
+ * @typedef {{accept: {index: number}, right: string, wrong: {index: number, message: string}[],
+ *   near: string}} ChoiceKey
  * @typedef {{right: boolean, verdict: 'right'|'known'|'other'|'unreadable', message: string}} Verdict
  */
 import { parseNumber } from '../player/number.js';
@@ -14,7 +15,10 @@ import { t } from '../player/text.js';
 /** The last bit of a number must not decide: an answer exactly at the tolerance still counts. */
 const LAST_BIT = 1e-9;
 
-/** The key of an exercise: base64 of JSON, each byte XORed with the bytes of the id in turn. It keeps no secret. */
+/**
+ * The key of an exercise: base64 of JSON, each byte XORed with the bytes of the id in turn. It keeps no
+ * secret.
+ */
 export function decodeKey(id, key) {
   const mask = new TextEncoder().encode(id);
   const bytes = Uint8Array.from(atob(key), (letter, i) => letter.charCodeAt(0) ^ mask[i % mask.length]);
@@ -41,7 +45,11 @@ export function check(kind, key, values) {
 function checkChoice(key, [chosen]) {
   if (chosen === null || chosen === undefined || chosen === '') return unreadable('choose_first');
   const place = Number(chosen);
-  return verdict(key, place === key.accept.index, key.wrong.find(({ index }) => index === place));
+  return verdict(
+    key,
+    place === key.accept.index,
+    key.wrong.find(({ index }) => index === place),
+  );
 }
 
 function checkNumbers(key, values) {
@@ -53,9 +61,14 @@ function checkNumbers(key, values) {
     if (number === null) return unreadable('not_a_number', { text });
     numbers.push(number);
   }
-  const fits = (answer) => numbers.length === answer.length &&
+  const fits = (answer) =>
+    numbers.length === answer.length &&
     numbers.every((x, i) => Math.abs(x - answer[i]) <= key.tolerance + LAST_BIT);
-  return verdict(key, key.accept.some(fits), key.wrong.find(({ match }) => fits(match)));
+  return verdict(
+    key,
+    key.accept.some(fits),
+    key.wrong.find(({ match }) => fits(match)),
+  );
 }
 
 function verdict(key, right, mistake) {
@@ -73,14 +86,24 @@ export function readExercise(payload) {
   const need = (condition, problem) => {
     if (!condition) throw new Error(t('exercise_problem', { problem }));
   };
-  need(payload.format === 'stepformer.exercise/1', t('exercise_format', { format: JSON.stringify(payload.format) ?? '' }));
-  for (const name of ['id', 'question', 'key']) need(typeof payload[name] === 'string' && payload[name], t('exercise_text', { name }));
+  need(
+    payload.format === 'stepformer.exercise/1',
+    t('exercise_format', { format: JSON.stringify(payload.format) ?? '' }),
+  );
+  for (const name of ['id', 'question', 'key'])
+    need(typeof payload[name] === 'string' && payload[name], t('exercise_text', { name }));
   need(['number', 'choice'].includes(payload.kind), t('exercise_kind'));
   const list = payload.kind === 'choice' ? 'choices' : 'fields';
   const texts = payload[list];
-  need(Array.isArray(texts) && texts.length > 0 && texts.every((text) => typeof text === 'string'), t('exercise_list', { name: list }));
+  need(
+    Array.isArray(texts) && texts.length > 0 && texts.every((text) => typeof text === 'string'),
+    t('exercise_list', { name: list }),
+  );
   const key = readable(() => decodeKey(payload.id, payload.key));
-  need(readable(() => isKey(payload.kind, key, texts.length)), t('exercise_key'));
+  need(
+    readable(() => isKey(payload.kind, key, texts.length)),
+    t('exercise_key'),
+  );
   return key;
 }
 
@@ -94,11 +117,19 @@ function readable(read) {
 }
 
 function isKey(kind, key, count) {
-  if (!key || !Array.isArray(key.wrong) || !key.wrong.every(({ message }) => typeof message === 'string')) return false;
+  if (!key || !Array.isArray(key.wrong) || !key.wrong.every(({ message }) => typeof message === 'string'))
+    return false;
   if (kind === 'choice') {
-    return [key.accept, ...key.wrong].every(({ index }) => Number.isInteger(index) && index >= 0 && index < count);
+    return [key.accept, ...key.wrong].every(
+      ({ index }) => Number.isInteger(index) && index >= 0 && index < count,
+    );
   }
-  const numbers = (answer) => Array.isArray(answer) && answer.length === count && answer.every(Number.isFinite);
-  return Number.isFinite(key.tolerance) && Array.isArray(key.accept) && key.accept.length > 0 &&
-    [...key.accept, ...key.wrong.map(({ match }) => match)].every(numbers);
+  const numbers = (answer) =>
+    Array.isArray(answer) && answer.length === count && answer.every(Number.isFinite);
+  return (
+    Number.isFinite(key.tolerance) &&
+    Array.isArray(key.accept) &&
+    key.accept.length > 0 &&
+    [...key.accept, ...key.wrong.map(({ match }) => match)].every(numbers)
+  );
 }

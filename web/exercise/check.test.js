@@ -3,16 +3,34 @@ import { test } from 'node:test';
 import { check, decodeKey, encodeKey, readExercise } from './check.js';
 
 const NUMBER_KEY = {
-  accept: [[0.5, -2]], tolerance: 0.01, right: 'Yes: 追逐.',
-  wrong: [{ match: [5, -2], message: 'You forgot to scale.' }], near: 'Look at the row again.',
+  accept: [[0.5, -2]],
+  tolerance: 0.01,
+  right: 'Yes: 追逐.',
+  wrong: [{ match: [5, -2], message: 'You forgot to scale.' }],
+  near: 'Look at the row again.',
 };
-const CHOICE_KEY = { accept: { index: 1 }, right: 'Yes.', wrong: [{ index: 0, message: 'That is the key.' }], near: '' };
+const CHOICE_KEY = {
+  accept: { index: 1 },
+  right: 'Yes.',
+  wrong: [{ index: 0, message: 'That is the key.' }],
+  near: '',
+};
 
 const number = (...values) => check('number', NUMBER_KEY, values);
 
 test('the right numbers are right, within the tolerance and in any spelling', () => {
-  for (const values of [[0.5, -2], ['1/2', '−2'], ['0,5', '-2.0'], ['.51', ' -1.99 '], ['5e-1', '-2']]) {
-    assert.deepEqual(number(...values), { right: true, verdict: 'right', message: 'Yes: 追逐.' }, String(values));
+  for (const values of [
+    [0.5, -2],
+    ['1/2', '−2'],
+    ['0,5', '-2.0'],
+    ['.51', ' -1.99 '],
+    ['5e-1', '-2'],
+  ]) {
+    assert.deepEqual(
+      number(...values),
+      { right: true, verdict: 'right', message: 'Yes: 追逐.' },
+      String(values),
+    );
   }
 });
 
@@ -53,12 +71,22 @@ test('the key is read back as it was written, and as Python writes it', () => {
 
 test('a payload that is no exercise is refused with a readable error', () => {
   const good = {
-    format: 'stepformer.exercise/1', id: 'a.b', kind: 'number', question: 'How much?', fields: ['x', 'y'], hint: '',
+    format: 'stepformer.exercise/1',
+    id: 'a.b',
+    kind: 'number',
+    question: 'How much?',
+    fields: ['x', 'y'],
+    hint: '',
     key: encodeKey('a.b', NUMBER_KEY),
   };
   assert.deepEqual(readExercise(good), NUMBER_KEY);
   const bad = {
-    format: 'stepformer.exercise/2', id: '', kind: 'essay', question: null, fields: [1, 2], key: 'not base64!',
+    format: 'stepformer.exercise/2',
+    id: '',
+    kind: 'essay',
+    question: null,
+    fields: [1, 2],
+    key: 'not base64!',
   };
   for (const [name, value] of Object.entries(bad)) {
     assert.throws(() => readExercise({ ...good, [name]: value }), /its data is not valid/, name);

@@ -1,5 +1,5 @@
 /** An exercise that answers at once, also on a page without a kernel. */
-import { h, icon } from '../player/dom.js';
+import { h, icon, keepKeys } from '../player/dom.js';
 import { t } from '../player/text.js';
 import { check, readExercise } from './check.js';
 
@@ -21,17 +21,29 @@ export class Exercise {
     this.payload = payload;
     this.key = readExercise(payload);
     this.feedback = h('div.feedback', { role: 'status' });
-    const form = h('form', {
-      novalidate: true,
-      on: {
-        submit: (event) => {
-          event.preventDefault();
-          this.#answer(this.#given());
+    const form = h(
+      'form',
+      {
+        novalidate: true,
+        on: {
+          submit: (event) => {
+            event.preventDefault();
+            this.#answer(this.#given());
+          },
         },
       },
-    }, payload.kind === 'choice' ? this.#choices() : this.#fields(), h('button.check', { type: 'submit' }, t('check')));
-    const hint = payload.hint ? h('details.hint-box', {}, h('summary', {}, t('hint')), h('p', {}, payload.hint)) : null;
-    this.element = h('div.exercise', { role: 'group', 'aria-label': t('exercise') }, form, this.feedback, hint);
+      payload.kind === 'choice' ? this.#choices() : this.#fields(),
+    );
+    const hint = payload.hint
+      ? h('details.hint-box', {}, h('summary', {}, t('hint')), h('p', {}, payload.hint))
+      : null;
+    this.element = h(
+      'div.exercise',
+      { role: 'group', 'aria-label': t('exercise'), on: { keydown: keepKeys } },
+      form,
+      this.feedback,
+      hint,
+    );
     root.append(this.element);
   }
 
@@ -51,15 +63,29 @@ export class Exercise {
 
   #choices() {
     this.inputs = this.payload.choices.map((_, i) => h('input', { type: 'radio', name: 'answer', value: i }));
-    return h('fieldset.choices', {}, h('legend', {}, this.payload.question),
-      ...this.payload.choices.map((choice, i) => h('label', {}, this.inputs[i], h('span', {}, choice))));
+    return h(
+      'fieldset.choices',
+      {},
+      h('legend', {}, this.payload.question),
+      ...this.payload.choices.map((choice, i) => h('label', {}, this.inputs[i], h('span', {}, choice))),
+      this.#button(),
+    );
   }
 
   #fields() {
     const { fields, question } = this.payload;
     this.inputs = fields.map(() => h('input', { type: 'text', autocomplete: 'off', spellcheck: 'false' }));
-    return h('fieldset.fields', {}, h('legend', {}, question),
-      ...fields.map((field, i) => h('label', {}, h('span', {}, field || t('answer')), this.inputs[i])));
+    return h(
+      'fieldset.fields',
+      {},
+      h('legend', {}, question),
+      ...fields.map((field, i) => h('label', {}, h('span', {}, field || t('answer')), this.inputs[i])),
+      this.#button(),
+    );
+  }
+
+  #button() {
+    return h('button.check', { type: 'submit' }, t('check'));
   }
 
   #given() {

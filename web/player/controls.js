@@ -1,4 +1,7 @@
-/** The controls around the matrices: transport, list of steps, axis choice, break-it switches, legend and help. */
+/**
+ * The controls around the matrices: transport, list of steps, axis choice, break-it switches, legend and
+ * help.
+ */
 import { h, icon, setAttribute, setText } from './dom.js';
 import { lastPart, roleOf, roleOfAxis } from './roles.js';
 import { t } from './text.js';
@@ -12,7 +15,11 @@ const ICONS = {
 };
 
 function iconButton(name, label, click) {
-  return h(`button.icon.${name}`, { type: 'button', 'aria-label': label, title: label, on: { click } }, icon(ICONS[name]));
+  return h(
+    `button.icon.${name}`,
+    { type: 'button', 'aria-label': label, title: label, on: { click } },
+    icon(ICONS[name]),
+  );
 }
 
 export class Transport {
@@ -21,11 +28,25 @@ export class Transport {
     this.next = iconButton('next', t('next'), () => player.next());
     this.playing = iconButton('play', t('play'), () => (player.playing ? player.pause() : player.play()));
     this.position = h('span.position');
-    this.reset = h('button.text.reset', { type: 'button', title: t('reset_hint'), on: { click: () => player.reset() } }, t('reset'));
-    this.element = h('div.bar', {},
+    this.reset = h(
+      'button.text.reset',
+      { type: 'button', title: t('reset_hint'), on: { click: () => player.reset() } },
+      t('reset'),
+    );
+    this.element = h(
+      'div.bar',
+      {},
       h('div.title', {}, title || t('untitled')),
-      h('div.transport', { role: 'group', 'aria-label': t('transport') },
-        this.reset, this.position, this.previous, this.playing, this.next));
+      h(
+        'div.transport',
+        { role: 'group', 'aria-label': t('transport') },
+        this.reset,
+        this.position,
+        this.previous,
+        this.playing,
+        this.next,
+      ),
+    );
   }
 
   show({ step, steps, playing, touched }) {
@@ -54,29 +75,43 @@ export class StepList {
       while (!isPrefix(open.at(-1).path, path)) open.pop();
       while (open.at(-1).path.length < path.length) open.push(this.#scope(open.at(-1), path));
       const name = lastPart(outputs[output]);
-      const button = h('button.step', { type: 'button', title: outputs[output], on: { click: () => player.goto(i) } },
-        h('span.step-name', { 'data-role': roleOf(name) }, name), h('span.step-op', {}, op),
-        h('span.unseen', {}));
+      const button = h(
+        'button.step',
+        { type: 'button', title: outputs[output], on: { click: () => player.goto(i) } },
+        h('span.step-name', { 'data-role': roleOf(name) }, name),
+        h('span.step-op', {}, op),
+        h('span.unseen', {}),
+      );
       this.items.push({ button, name, op, output, scopes: open.slice(1).map((item) => item.entry) });
       open.at(-1).list.append(h('li', {}, button));
     });
     this.list = root;
-    this.drawer = h('button.drawer', { type: 'button', 'aria-expanded': 'false', on: { click: () => this.#toggle() } });
+    this.drawer = h('button.drawer', {
+      type: 'button',
+      'aria-expanded': 'false',
+      on: { click: () => this.#toggle() },
+    });
     this.element = h('div.steps', { role: 'group', 'aria-label': t('step_list') }, this.drawer, root);
   }
 
   #scope(parent, path) {
     const name = path[parent.path.length];
     const list = h('ol', {});
-    const button = h('button.scope', {
-      type: 'button', 'aria-expanded': 'true', title: t('fold', { scope: path.slice(0, parent.path.length + 1).join('.') }),
-      on: {
-        click: () => {
-          list.hidden = !list.hidden;
-          button.setAttribute('aria-expanded', String(!list.hidden));
+    const button = h(
+      'button.scope',
+      {
+        type: 'button',
+        'aria-expanded': 'true',
+        title: t('fold', { scope: path.slice(0, parent.path.length + 1).join('.') }),
+        on: {
+          click: () => {
+            list.hidden = !list.hidden;
+            button.setAttribute('aria-expanded', String(!list.hidden));
+          },
         },
       },
-    }, name);
+      name,
+    );
     parent.list.append(h('li', {}, button, list));
     const entry = { button, list };
     this.scopes.push(entry);
@@ -94,7 +129,9 @@ export class StepList {
     setText(this.drawer, t('step_item', current));
     if (this.current !== step) this.#toggle(false);
     this.current = step;
-    this.scopes.forEach((entry) => entry.button.classList.toggle('holds-current', current.scopes.includes(entry)));
+    this.scopes.forEach((entry) =>
+      entry.button.classList.toggle('holds-current', current.scopes.includes(entry)),
+    );
     this.items.forEach(({ button, output }, i) => {
       setAttribute(button, 'aria-current', i === step ? 'step' : null);
       const touched = changed.has(output);
@@ -105,7 +142,9 @@ export class StepList {
     this.#scrollTo(current.button);
   }
 
-  /** Keeps the current step in sight within the list alone: the page itself never moves. Done when next drawn. */
+  /**
+   * Keeps the current step in sight within the list alone: the page itself never moves. Done when next drawn.
+   */
   #scrollTo(button) {
     if (this.shownButton === button) return;
     this.shownButton = button;
@@ -143,17 +182,35 @@ export class AxisPicker {
   #radios({ axis, labels }) {
     const name = `axis ${axis}`;
     const inputs = labels.map((label, i) =>
-      h('input', { type: 'radio', name, on: { change: () => this.choose(axis, i) } }));
-    const element = h('fieldset.slice', {}, h('legend', { 'data-role': roleOfAxis(axis) }, axis),
-      ...labels.map((label, i) => h('label', {}, inputs[i], h('span', {}, label))));
-    return { element, show: (chosen) => { inputs[chosen].checked = true; } };
+      h('input', { type: 'radio', name, on: { change: () => this.choose(axis, i) } }),
+    );
+    const element = h(
+      'fieldset.slice',
+      {},
+      h('legend', { 'data-role': roleOfAxis(axis) }, axis),
+      ...labels.map((label, i) => h('label', {}, inputs[i], h('span', {}, label))),
+    );
+    return {
+      element,
+      show: (chosen) => {
+        inputs[chosen].checked = true;
+      },
+    };
   }
 
   #select({ axis, labels }) {
-    const select = h('select', { on: { change: () => this.choose(axis, select.selectedIndex) } },
-      ...labels.map((label) => h('option', {}, label)));
+    const select = h(
+      'select',
+      { on: { change: () => this.choose(axis, select.selectedIndex) } },
+      ...labels.map((label) => h('option', {}, label)),
+    );
     const element = h('label.slice', {}, h('span', { 'data-role': roleOfAxis(axis) }, axis), select);
-    return { element, show: (chosen) => { select.selectedIndex = chosen; } };
+    return {
+      element,
+      show: (chosen) => {
+        select.selectedIndex = chosen;
+      },
+    };
   }
 }
 
@@ -161,15 +218,31 @@ export class AxisPicker {
 export class BreakSwitches {
   constructor(player, breaks) {
     this.items = breaks.map((item) => {
-      const input = h('input', { type: 'checkbox', role: 'switch', on: { change: () => player.break(item.name, input.checked) } });
-      const told = h('div.symptom', { hidden: true },
+      const input = h('input', {
+        type: 'checkbox',
+        role: 'switch',
+        on: { change: () => player.break(item.name, input.checked) },
+      });
+      const told = h(
+        'div.symptom',
+        { hidden: true },
         h('p', {}, t('symptom', { symptom: item.symptom })),
-        item.caughtBy ? h('p.test', {}, t('caught_by', { test: item.caughtBy })) : null);
-      return { name: item.name, input, told, element: h('li', {}, h('label', {}, input, h('span', {}, item.name)), told) };
+        item.caughtBy ? h('p.test', {}, t('caught_by', { test: item.caughtBy })) : null,
+      );
+      return {
+        name: item.name,
+        input,
+        told,
+        element: h('li', {}, h('label', {}, input, h('span', {}, item.name)), told),
+      };
     });
-    this.element = h('div.breaks', { role: 'group', 'aria-label': t('breaks'), hidden: breaks.length === 0 },
-      h('p.section', {}, t('breaks')), h('p.hint', {}, t('breaks_hint')),
-      h('ul', {}, ...this.items.map((item) => item.element)));
+    this.element = h(
+      'div.breaks',
+      { role: 'group', 'aria-label': t('breaks'), hidden: breaks.length === 0 },
+      h('p.section', {}, t('breaks')),
+      h('p.hint', {}, t('breaks_hint')),
+      h('ul', {}, ...this.items.map((item) => item.element)),
+    );
   }
 
   show({ breaks }) {
@@ -181,20 +254,49 @@ export class BreakSwitches {
 }
 
 const KEYS = [
-  ['[  ]', 'key_steps'], ['P', 'key_play'], ['R', 'key_reset'], ['?', 'key_help'], ['← ↑ ↓ →', 'key_arrows'],
-  ['Home  End', 'key_home'], ['Ctrl + Home  End', 'key_corner'], ['Enter', 'key_edit'], ['Space', 'key_toggle'],
+  ['[  ]', 'key_steps'],
+  ['P', 'key_play'],
+  ['R', 'key_reset'],
+  ['?', 'key_help'],
+  ['← ↑ ↓ →', 'key_arrows'],
+  ['Home  End', 'key_home'],
+  ['Ctrl + Home  End', 'key_corner'],
+  ['Enter', 'key_edit'],
+  ['Space', 'key_toggle'],
   ['Esc', 'key_escape'],
 ];
 
 export class Footer {
   constructor() {
     this.summary = h('summary', {}, t('help'));
-    this.help = h('details.help', {}, this.summary, h('table', {},
-      h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, t('key_name')), h('th', { scope: 'col' }, t('key_action')))),
-      h('tbody', {}, ...KEYS.map(([key, action]) => h('tr', {}, h('td', {}, h('kbd', {}, key)), h('td', {}, t(action)))))));
+    this.help = h(
+      'details.help',
+      {},
+      this.summary,
+      h(
+        'table',
+        {},
+        h(
+          'thead',
+          {},
+          h('tr', {}, h('th', { scope: 'col' }, t('key_name')), h('th', { scope: 'col' }, t('key_action'))),
+        ),
+        h(
+          'tbody',
+          {},
+          ...KEYS.map(([key, action]) => h('tr', {}, h('td', {}, h('kbd', {}, key)), h('td', {}, t(action)))),
+        ),
+      ),
+    );
     this.changed = h('span.mark', { title: t('legend_changed_hint') }, h('i.changed'), t('legend_changed'));
-    this.element = h('div.footer', {},
-      h('span.mark', {}, h('i.lit'), t('legend_lit')), h('span.mark', {}, h('i.fed'), t('legend_fed')), this.changed, this.help);
+    this.element = h(
+      'div.footer',
+      {},
+      h('span.mark', {}, h('i.lit'), t('legend_lit')),
+      h('span.mark', {}, h('i.fed'), t('legend_fed')),
+      this.changed,
+      this.help,
+    );
   }
 
   toggleHelp() {

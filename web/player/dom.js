@@ -2,7 +2,8 @@
 
 /**
  * @param {string} tag  an element name, with classes as in 'button.step'
- * @param {Object} [options]  `on: {event: listener}`, and attributes; true gives an empty attribute, false or null none
+ * @param {Object} [options]  `on: {event: listener}`, and attributes; true gives an empty attribute, false and
+ *   null give none
  * @param {...(Node|string|null)} children
  */
 export function h(tag, options = {}, ...children) {
@@ -27,8 +28,20 @@ export function setAttribute(element, name, value) {
   }
 }
 
+/** Sets a length of so many pixels. */
+export function setStyle(element, name, pixels) {
+  const { style } = element;
+  const value = `${pixels}px`;
+  if (style.getPropertyValue(name) !== value) style.setProperty(name, value);
+}
+
 export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
+}
+
+/** Keeps plain keys from the page around, which may have shortcuts of its own (such as / for its search). */
+export function keepKeys(event) {
+  if (!event.ctrlKey && !event.metaKey) event.stopPropagation();
 }
 
 const SVG = 'http://www.w3.org/2000/svg';

@@ -1,11 +1,15 @@
-/** The small field that opens over a cell to take another value. Only a value that can be read is ever handed on. */
+/**
+ * The small field that opens over a cell to take another value. Only a value that can be read is ever handed
+ * on.
+ */
 import { h } from './dom.js';
 import { parseNumber } from './number.js';
 import { t } from './text.js';
 
 export class Editor {
   /**
-   * @param {{figure: HTMLElement, box: Object, value: number, dtype: string, words: string[]|null, place: string,
+   * @param {{figure: HTMLElement, column: HTMLElement, box: Object, value: number, dtype: string,
+   *   words: string[]|null, place: string,
    *   typed: string|undefined, commit: (value: number) => void, closed: (focusCell: boolean) => void}} options
    *   `box`: where the cell lies in the figure; `typed`: what the reader has typed already
    */
@@ -30,7 +34,12 @@ export class Editor {
     const { value, typed } = this.options;
     const shown = Number.isFinite(value) ? String(Number(value.toPrecision(6))).replace('-', '−') : '';
     this.shown = shown;
-    const field = h('input', { type: 'text', autocomplete: 'off', spellcheck: 'false', on: { input: () => this.#complain(null) } });
+    const field = h('input', {
+      type: 'text',
+      autocomplete: 'off',
+      spellcheck: 'false',
+      on: { input: () => this.#complain(null) },
+    });
     field.value = typed ?? shown;
     if (typed === undefined) queueMicrotask(() => field.select());
     return field;
@@ -38,8 +47,11 @@ export class Editor {
 
   #wordField() {
     const { words, value } = this.options;
-    const field = h('select', { on: { change: () => this.#commit(field.selectedIndex) } },
-      ...words.map((word) => h('option', {}, word)));
+    const field = h(
+      'select',
+      { on: { change: () => this.#commit(field.selectedIndex) } },
+      ...words.map((word) => h('option', {}, word)),
+    );
     field.selectedIndex = value;
     return field;
   }
@@ -60,7 +72,10 @@ export class Editor {
     this.options.commit(value);
   }
 
-  /** Takes the value over if asked to; a text that is no number keeps the field open and says what is accepted. */
+  /**
+   * Takes the value over if asked to; a text that is no number keeps the field open and says what is
+   * accepted.
+   */
   close(take, focusCell) {
     if (this.gone) return true;
     if (take && !this.options.words && this.field.value !== this.shown) {
@@ -82,6 +97,14 @@ export class Editor {
   #complain(key) {
     this.error.hidden = key === null;
     this.error.textContent = key === null ? '' : t(key);
+    if (key) this.#keepInside();
     this.field.setAttribute('aria-invalid', key !== null);
+  }
+
+  /** Moves the message to the left where it would stick out of the page's column. */
+  #keepInside() {
+    this.error.style.marginInlineStart = '0';
+    const over = this.error.getBoundingClientRect().right - this.options.column.getBoundingClientRect().right;
+    if (over > 0) this.error.style.marginInlineStart = `${-over}px`;
   }
 }

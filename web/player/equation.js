@@ -1,16 +1,19 @@
 /**
- * One step as an equation of matrices. A product of small matrices is laid out so that each cell of the result stands
- * where its row and its column meet; everything else reads from left to right, line by line.
+ * One step as an equation of matrices. A product of small matrices is laid out so that each cell of the
+ * result stands where its row and its column meet; everything else reads from left to right, line by line.
  */
 import { OPS } from '../ops.js';
-import { h, setAttribute, setText } from './dom.js';
-import { Matrix, textWidth } from './matrix.js';
+import { h, setAttribute, setStyle, setText } from './dom.js';
+import { Matrix } from './matrix.js';
 
 const SIGNS = { matmul: '·', add: '+', add_pairs: '+', multiply: '⊙', divide: '/', both: '∧' };
 const CROSSING = ['matmul', 'linear'];
 const MOST_CROSSING_ROWS = 10;
-/** Pixels: between the columns of a crossing, for a sign between two matrices, in place of row labels left out. */
-const GAP = 20;
+/**
+ * Pixels: between the columns of a crossing, for a sign between two matrices, in place of row labels left
+ * out.
+ */
+const GAP = 16;
 const SIGN = 36;
 const NO_LABELS = 4;
 
@@ -21,7 +24,10 @@ export class Equation {
     this.sentence = h('p.sentence');
     this.words = h('div.words', {}, this.formula, this.sentence);
     this.result = new Term(actions, 'output');
-    /** Terms are kept for later steps, hidden where a step has fewer inputs: making their cells is what takes time. */
+    /**
+     * Terms are kept for later steps, hidden where a step has fewer inputs: making their cells is what takes
+     * time.
+     */
     this.pool = [];
     this.element = h('div.equation', {}, this.words, this.result.lineBreak, this.result.element);
     this.output = this.result.matrix;
@@ -40,8 +46,9 @@ export class Equation {
   show(step, inputs, output) {
     this.#fit(step.op, inputs.length);
     const views = [...inputs, output];
-    this.matrices.forEach((matrix, i) => matrix.show(views[i]));
-    if (!this.#cross(step.op, views)) this.#lines(output.room);
+    this.matrices.forEach((matrix, i) => matrix.take(views[i]));
+    if (!this.#cross(step.op)) this.#lines(views);
+    for (const matrix of this.matrices) matrix.draw();
     this.#write(step, inputs, output);
   }
 
@@ -52,44 +59,57 @@ export class Equation {
       this.pool.push(term);
       this.result.lineBreak.before(term.lineBreak, term.element);
     }
-    this.pool.forEach((term, i) => term.show(i < count, i > 0 ? SIGNS[op] ?? '' : null));
+    this.pool.forEach((term, i) => term.show(i < count, i > 0 ? (SIGNS[op] ?? '') : null));
     this.result.show(true, '→');
     this.terms = [...this.pool.slice(0, count), this.result];
     this.inputs = this.pool.slice(0, count).map((term) => term.matrix);
   }
 
-  /** Second factor at the top right, first factor at the bottom left, result where they meet; false if it won't fit. */
-  #cross(op, views) {
+  /**
+   * Second factor at the top right, first factor at the bottom left, result where they meet; false if it
+   * won't fit.
+   */
+  #cross(op) {
     const first = this.inputs[0];
     const above = this.inputs.slice(1);
-    const small = CROSSING.includes(op) && first.rowAxis && above[0].rowAxis &&
+    const small =
+      CROSSING.includes(op) &&
+      first.rowAxis &&
+      above[0].rowAxis &&
       this.matrices.every((matrix) => matrix.rowCount <= MOST_CROSSING_ROWS && !matrix.windowed);
     if (!small) return false;
     const stacked = [...above, this.output];
-    const width = Math.max(...stacked.map((matrix) => matrix.digits));
     const labels = Math.max(...above.map((matrix) => matrix.headWidth));
-    const across = width * this.output.view.digit * 1.02 + 9;
-    if (first.wanted + GAP + labels + across * this.output.columnCount > this.output.view.room) return false;
+    const cell = Math.max(...stacked.map((matrix) => matrix.cellWidth));
+    const { room } = this.output.view.measures;
+    if (first.wanted + GAP + labels + cell * this.output.columnCount > room) return false;
 
-    stacked.forEach((matrix, i) => {
-      if (matrix.digits < width) matrix.show({ ...views[i + 1], width });
-    });
+    widen(stacked);
     setAttribute(this.element, 'data-layout', 'crossing');
     this.#labels(this.terms[0], first.headWidth, true);
     this.terms.slice(1).forEach((term) => this.#labels(term, labels, term.matrix !== this.output));
     return true;
   }
 
-  /** As many matrices side by side as there is room; a matrix beside one with the same rows leaves out their labels. */
-  #lines(room) {
+  /**
+   * As many matrices side by side as there is room; a matrix beside one with the same rows leaves out their
+   * labels.
+   */
+  #lines(views) {
     setAttribute(this.element, 'data-layout', 'lines');
+    const {
+      measures: { room },
+      columnAxis,
+    } = views.at(-1);
+    const alike = (view) => view.columnAxis && view.columnAxis.name === columnAxis?.name;
+    widen(this.matrices.filter((_, i) => alike(views[i])));
     const starts = [];
     let used = Infinity;
     this.terms.forEach((term, i) => {
       const { matrix } = term;
       const before = this.terms[i - 1]?.matrix;
       term.labelled = !(before && matrix.rowAxis && sameRows(matrix, before));
-      const body = Math.max(matrix.wanted - matrix.headWidth, captionWidth(matrix));
+      const body = Math.max(matrix.wanted - matrix.headWidth, matrix.captionWidth);
       const wide = SIGN + (term.labelled ? matrix.headWidth : NO_LABELS) + body;
       term.starts = used + wide > room;
       used = term.starts ? matrix.headWidth + body : used + wide;
@@ -108,9 +128,7 @@ export class Equation {
   /** The width kept for the row labels of a term; without `shown` they are only read aloud. */
   #labels(term, width, shown) {
     setAttribute(term.element, 'data-labels', shown ? null : 'off');
-    if (term.margin === width) return;
-    term.margin = width;
-    term.element.style.setProperty('--head', `${width}px`);
+    setStyle(term.element, '--head', width);
   }
 
   /** The formula with each name in its colour, and the op in words. */
@@ -148,10 +166,12 @@ class Term {
   }
 }
 
-function sameRows(a, b) {
-  return a.rowAxis?.name === b.rowAxis?.name && a.rowCount === b.rowCount && !a.windowed && !b.windowed;
+/** Gives matrices the cell width of the widest among them, so that their columns line up. */
+function widen(matrices) {
+  const width = Math.max(...matrices.map((matrix) => matrix.cellWidth));
+  for (const matrix of matrices) matrix.cellWidth = width;
 }
 
-function captionWidth({ view, shapeText }) {
-  return (textWidth(view.name) + shapeText.length + 1) * view.digit * 1.05;
+function sameRows(a, b) {
+  return a.rowAxis?.name === b.rowAxis?.name && a.rowCount === b.rowCount && !a.windowed && !b.windowed;
 }

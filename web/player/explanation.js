@@ -9,21 +9,22 @@ import { t } from './text.js';
 const SHOWN_TERMS = 8;
 const STRENGTH = { sum: 1, difference: 1, product: 2, quotient: 2 };
 const SIGN = { sum: ' + ', difference: ' − ', product: ' · ', quotient: ' / ' };
-const CALL = { exp: 'exp', max: 'max', tanh: 'tanh', sqrt: '√', square: '' };
+const CALL = { exp: 'exp', max: 'max', tanh: 'tanh', sqrt: '√', square: '', sin: 'sin', cos: 'cos' };
 
 /**
- * An expression as a row of pieces: `{text}`, `{variable}`, `{ref}` (a cell of an input) or `{more}` (terms left out).
+ * An expression as a row of pieces: `{text}`, `{variable}`, `{ref}` (a cell of an input) or `{more}` (terms
+ * left out).
  * @param {import('../explain.js').Expr} expr
- * @param {{kinds: string[], limit: number}} options  the dtypes of the inputs; how many terms to show of a long sum
+ * @param {{kinds: string[], limit: number}} options  the dtypes of the inputs; how many terms of a long sum
+ *   to show
  */
 export function pieces(expr, options, outer = 0, first = true) {
-  const number = (text, extra) => {
-    const bare = first || !text.startsWith('−');
-    return bare ? [{ text, ...extra }] : [{ text: '(' }, { text, ...extra }, { text: ')' }];
-  };
+  const number = (text, extra) => [{ text: first || !text.startsWith('−') ? text : `(${text})`, ...extra }];
   switch (expr.kind) {
     case 'num':
-      return number(expr.workedOut || !Number.isInteger(expr.value) ? plain(expr.value) : formatCell(expr.value, 'int'));
+      return number(
+        expr.workedOut || !Number.isInteger(expr.value) ? plain(expr.value) : formatCell(expr.value, 'int'),
+      );
     case 'ref':
       return number(formatCell(expr.value, options.kinds[expr.input]), { ref: expr });
     case 'var':
@@ -31,6 +32,10 @@ export function pieces(expr, options, outer = 0, first = true) {
     case 'choice':
       return pieces(expr.args[0], options, outer, first);
     case 'call': {
+      if (expr.fn === 'power') {
+        const [base, exponent] = expr.args.map((arg) => pieces(arg, options, 0));
+        return [...base, { text: '^(' }, ...exponent, { text: ')' }];
+      }
       const inside = joined(expr.args, ', ', options, 0);
       const after = expr.fn === 'square' ? ')²' : ')';
       return [{ text: `${CALL[expr.fn]}(` }, ...inside, { text: after }];
@@ -38,7 +43,9 @@ export function pieces(expr, options, outer = 0, first = true) {
   }
   const strength = STRENGTH[expr.kind];
   const inside = joined(expr.args, SIGN[expr.kind], options, strength);
-  return outer > strength || (outer === strength && !first) ? [{ text: '(' }, ...inside, { text: ')' }] : inside;
+  return outer > strength || (outer === strength && !first)
+    ? [{ text: '(' }, ...inside, { text: ')' }]
+    : inside;
 }
 
 function joined(args, sign, options, strength) {
@@ -50,9 +57,10 @@ function joined(args, sign, options, strength) {
   });
 }
 
-/** −∞ and numbers too small for two decimals (such as an eps) stay readable. */
+/** Two decimals; but a power of ten too small for them, such as an eps, in its own form. */
 function plain(value) {
-  return value !== 0 && Math.abs(value) < 0.005 ? value.toExponential().replaceAll('-', '−') : format(value);
+  const power = value.toExponential();
+  return value > 0 && value < 0.005 && power.startsWith('1e') ? power.replace('-', '−') : format(value);
 }
 
 /** The same arithmetic with every part already worked out, or null where that says nothing new. */
@@ -61,13 +69,18 @@ function workedOut({ lets, result }) {
   if (result.args.every((arg) => arg.kind === 'ref' || arg.kind === 'num')) return null;
   return {
     kind: result.kind,
-    args: result.args.map((arg) => ({ kind: 'num', workedOut: true, value: evaluate({ lets, result: arg }) })),
+    args: result.args.map((arg) => ({
+      kind: 'num',
+      workedOut: true,
+      value: evaluate({ lets, result: arg }),
+    })),
   };
 }
 
 /** Whether two decimals show every number of a piece of arithmetic exactly. */
 function isExact(expr, value) {
-  const exact = (x) => !Number.isFinite(x) || Math.abs(x * 100 - Math.round(x * 100)) < 1e-9 * Math.max(1, Math.abs(x));
+  const exact = (x) =>
+    !Number.isFinite(x) || Math.abs(x * 100 - Math.round(x * 100)) < 1e-9 * Math.max(1, Math.abs(x));
   const all = (node) => node.kind !== 'var' && exact(node.value ?? 0) && (node.args ?? []).every(all);
   return exact(value) && all(expr);
 }
@@ -75,32 +88,48 @@ function isExact(expr, value) {
 /** The arithmetic of a cell as plain text, for the spoken announcement. */
 export function arithmeticText(explanation, kinds) {
   return pieces(explanation.result, { kinds, limit: SHOWN_TERMS })
-    .map((piece) => piece.text ?? piece.variable ?? t('more_terms', { count: piece.more })).join('');
+    .map((piece) => piece.text ?? piece.variable ?? t('more_terms', { count: piece.more }))
+    .join('');
 }
 
 export class ExplanationPanel {
-  /** @param {{follow: Function, edit: Function, toggle: Function, slide: Function, light: Function}} actions */
+  /**
+   * @param {{follow: Function, edit: Function, toggle: Function, slide: Function, light: Function}} actions
+   */
   constructor(actions) {
     this.actions = actions;
     this.limit = SHOWN_TERMS;
     this.place = h('span.place');
     this.value = h('span.value');
     this.old = h('span.old');
-    this.slider = h('input', { type: 'range', on: { input: () => actions.slide(Number(this.slider.value)) } });
+    this.slider = h('input', {
+      type: 'range',
+      on: { input: () => actions.slide(Number(this.slider.value)) },
+    });
     this.edit = h('button.text', { type: 'button', on: { click: () => this.#change() } });
     this.work = h('div.work', { tabindex: -1, on: { click: (event) => this.#click(event) } });
     for (const event of ['pointerover', 'focusin']) this.work.addEventListener(event, (e) => this.#light(e));
-    for (const event of ['pointerleave', 'focusout']) this.work.addEventListener(event, () => actions.light(null));
-    this.element = h('div.panel', { role: 'group', 'aria-label': t('panel') },
-      h('div.cell-line', {}, h('span.answer', {}, this.place, ' = ', this.value, ' ', this.old),
-        h('span.tools', {}, this.slider, this.edit)),
-      this.work);
+    for (const event of ['pointerleave', 'focusout'])
+      this.work.addEventListener(event, () => actions.light(null));
+    this.element = h(
+      'div.panel',
+      { role: 'group', 'aria-label': t('panel') },
+      h(
+        'div.cell-line',
+        {},
+        h('span.answer', {}, this.place, ' = ', this.value, ' ', this.old),
+        h('span.tools', {}, this.slider, this.edit),
+      ),
+      this.work,
+    );
   }
 
   /**
-   * @param {{key: string, name: string, role: string|null, labels: {text: string, role: string|null}[], spoken: string,
+   * @param {{key: string, name: string, role: string|null, labels: {text: string, role: string|null}[],
+   *   spoken: string,
    *   value: number, dtype: string, words: string[]|null, old: number|null, note: string|null,
-   *   explanation: import('../explain.js').Explanation|null, kinds: string[], roles: string[], refTitle: (ref: Object) => string}} cell
+   *   explanation: import('../explain.js').Explanation|null, kinds: string[], roles: string[],
+   *   refTitle: (ref: Object) => string}} cell
    *   `kinds`, `roles` and `refTitle` describe the inputs and cells that the arithmetic is made of
    */
   show(cell) {
@@ -113,9 +142,18 @@ export class ExplanationPanel {
 
   #heading() {
     const { name, role, labels, value, dtype, words, old } = this.cell;
-    const show = (x, other) => (words ? words[x] : formatApart(x, other, dtype));
-    const parts = labels.flatMap(({ text, role: axisRole }, i) => [i ? ', ' : '', h('span', { 'data-role': axisRole }, text)]);
-    this.place.replaceChildren(h('b', { 'data-role': role }, name), ...(parts.length ? ['[', ...parts, ']'] : []));
+    const show = (x, other) => {
+      if (words) return words[x];
+      return dtype === 'bool' ? t(x ? 'allowed' : 'masked') : formatApart(x, other, dtype);
+    };
+    const parts = labels.flatMap(({ text, role: axisRole }, i) => [
+      i ? ', ' : '',
+      h('span', { 'data-role': axisRole }, text),
+    ]);
+    this.place.replaceChildren(
+      h('b', { 'data-role': role }, name),
+      ...(parts.length ? ['[', ...parts, ']'] : []),
+    );
     setText(this.value, show(value, old ?? value));
     setText(this.old, old === null ? '' : t('was', { old: show(old, value) }));
   }
@@ -130,7 +168,7 @@ export class ExplanationPanel {
         this.reach = Math.max(2, Math.ceil(Math.abs(value) * 2));
         setAttribute(this.slider, 'min', -this.reach);
         setAttribute(this.slider, 'max', this.reach);
-        setAttribute(this.slider, 'step', this.reach > 5 ? this.reach / 50 : 0.1);
+        setAttribute(this.slider, 'step', 10 ** Math.floor(Math.log10(this.reach)) / 10);
       }
       if (Number(this.slider.value) !== value) this.slider.value = value;
       setAttribute(this.slider, 'aria-label', t('slider', { place: spoken }));
@@ -150,9 +188,11 @@ export class ExplanationPanel {
         const known = evaluate({ lets: lets.slice(0, i), result: expr });
         lines.push(this.#line([h('i', {}, name), ' = '], expr, known));
       });
-      if (result.kind === 'choice') lines.push(h('p.note', {}, fill(REASONS[result.text], result.parameters)));
+      if (result.kind === 'choice')
+        lines.push(h('p.note', {}, fill(REASONS[result.text], result.parameters)));
       const source = result.kind === 'choice' ? result.args[0] : result;
-      if (source.kind === 'ref') lines.push(h('p.line', {}, '= ', this.#cellButton(source, this.cell.refTitle(source))));
+      if (source.kind === 'ref')
+        lines.push(h('p.line', {}, '= ', this.#cellButton(source, this.cell.refTitle(source))));
       else if (source.kind !== 'num') {
         const numbers = workedOut(explanation);
         lines.push(this.#line(['= '], source, numbers ? null : value));
@@ -164,7 +204,9 @@ export class ExplanationPanel {
 
   /** One line of arithmetic, and its value where that is given. */
   #line(start, expr, value) {
-    const parts = pieces(expr, { kinds: this.cell.kinds, limit: this.limit }).map((piece) => this.#piece(piece));
+    const parts = pieces(expr, { kinds: this.cell.kinds, limit: this.limit }).map((piece) =>
+      this.#piece(piece),
+    );
     const end = value === null ? [] : [isExact(expr, value) ? ' = ' : ' ≈ ', h('b', {}, format(value))];
     return h('p.line', {}, ...start, ...parts, ...end);
   }

@@ -1,27 +1,34 @@
 /**
  * One matrix on the page: an accessible grid that redraws only the cells that differ from what it shows.
  *
- * A vector is one row, a scalar one cell, and of a tensor with more axes the matrix at the leading indices is shown.
- * Large matrices draw only the cells near the visible part of their box.
+ * A vector is one row, a scalar one cell, and of a tensor with more axes the matrix at the leading indices is
+ * shown. Large matrices draw only the cells near the visible part of their box.
  *
  * @typedef {{
  *   name: string, fullName: string, role: string|null, tensor: import('../tensor.js').Tensor, lead: number[],
  *   rowAxis: Axis|null, columnAxis: Axis|null, probabilities: boolean, words: string[]|null,
- *   before: import('../tensor.js').Tensor|null, lit: Set<number>, fed: Set<number>, chosen: [number, number]|null,
- *   replaced: boolean, digit: number, room: number, width: number
- * }} View   `before`: the unedited values; `lit` and `fed`: places in the data; `digit`: pixels a digit takes;
- *           `room`: pixels there are across; `width`: least width of a cell in digits
+ *   before: import('../tensor.js').Tensor|null, lit: Set<number>, fed: Set<number>,
+ *   chosen: [number, number]|null, replaced: boolean, measures: import('./measures.js').Measures
+ * }} View   `before`: the unedited values; `lit` and `fed`: places in the data
  * @typedef {{name: string, role: string|null, labels: string[]}} Axis
  */
 import { format, formatCell } from '../tensor.js';
-import { h, setAttribute, setText } from './dom.js';
+import { h, setAttribute, setStyle, setText } from './dom.js';
 import { t } from './text.js';
 
 export const ROW_HEIGHT = 26;
-const SHOWN_ROWS = 12;
+/**
+ * A matrix of more rows scrolls in a box that shows eight and a half: the half row tells that there are more.
+ */
+const MOST_ROWS = 12;
+const SHOWN_ROWS = 8.5;
+const PAGE = 8;
 const DRAW_ALL_BELOW = 640;
+/** So many rows and columns more than fit in the box are drawn, to be there when it scrolls. */
+const AROUND = 4;
 const LEVELS = 10;
-const LONGEST_LABEL = 9;
+/** Pixels: longer labels are cut, and shown in full as a tooltip. */
+const MOST_LABEL = 72;
 
 export class Matrix {
   /** @param {{choose: Function, edit: Function, toggle: Function}} actions */
@@ -33,47 +40,68 @@ export class Matrix {
     this.shape = h('span.shape');
     this.badge = h('span.badge', { hidden: true, title: t('replaced_hint') }, t('replaced'));
     this.axes = h('div.axes');
-    this.head = h('div.row.head', { role: 'row' });
+    this.head = h('div.row.head', { role: 'row' }, h('span.corner', { role: 'presentation' }));
     this.body = h('div.body', { role: 'rowgroup' });
-    this.box = h('div.box', {
-      role: 'grid',
-      on: {
-        keydown: (event) => this.#key(event),
-        mousedown: (event) => this.#press(event),
-        click: (event) => this.#click(event),
-        scroll: () => this.#scrolled(),
-        focusin: (event) => this.#focused(event),
+    this.box = h(
+      'div.box',
+      {
+        role: 'grid',
+        on: {
+          keydown: (event) => this.#key(event),
+          mousedown: (event) => this.#press(event),
+          click: (event) => this.#click(event),
+          scroll: () => this.#scrolled(),
+          focusin: (event) => this.#focused(event),
+        },
       },
-    }, h('div', { role: 'rowgroup' }, this.head), this.body);
+      h('div', { role: 'rowgroup' }, this.head),
+      this.body,
+    );
     this.low = h('span');
     this.high = h('span');
     this.scale = h('div.scale', { role: 'img' }, this.low, h('i'), this.high);
-    this.element = h('figure.matrix', {},
-      h('figcaption', {}, this.name, ' ', this.shape, ' ', this.badge, this.axes), this.box, this.scale);
-    this.corner = h('span.corner', { role: 'presentation' });
+    this.element = h(
+      'figure.matrix',
+      {},
+      h('figcaption', {}, this.name, ' ', this.shape, ' ', this.badge, this.axes),
+      this.box,
+      this.scale,
+    );
     this.columns = [];
     this.rows = [];
   }
 
-  /** @param {View} view */
-  show(view) {
+  /**
+   * Takes over what to show, and works out how wide its cells want to be (`cellWidth`, which may then be
+   * raised); `draw` puts it on the page.
+   * @param {View} view
+   */
+  take(view) {
     const moved = view.fullName !== this.view?.fullName;
     this.view = view;
     const { shape } = view.tensor;
     this.rowCount = shape.length > 1 ? shape.at(-2) : 1;
     this.columnCount = shape.length > 0 ? shape.at(-1) : 1;
-    this.base = view.lead.reduce((place, i, axis) => place * shape[axis] + i, 0) * this.rowCount * this.columnCount;
+    this.base =
+      view.lead.reduce((place, i, axis) => place * shape[axis] + i, 0) * this.rowCount * this.columnCount;
     this.windowed = this.rowCount * this.columnCount > DRAW_ALL_BELOW;
     if (moved) this.#scrollHome();
     if (view.chosen) this.roving = view.chosen;
     this.roving = [clamp(this.roving[0], this.rowCount), clamp(this.roving[1], this.columnCount)];
     this.#caption();
     this.#measure();
-    this.#draw();
   }
 
   #caption() {
-    const { name, fullName, role, tensor: { shape }, rowAxis, columnAxis, replaced } = this.view;
+    const {
+      name,
+      fullName,
+      role,
+      tensor: { shape },
+      rowAxis,
+      columnAxis,
+      replaced,
+    } = this.view;
     this.rowAxis = rowAxis;
     const rows = this.rowCount;
     const columns = this.columnCount;
@@ -81,23 +109,34 @@ export class Matrix {
     setAttribute(this.name, 'title', fullName);
     setAttribute(this.name, 'data-role', role);
     const sizes = { rows, columns, name, row_axis: rowAxis?.name, column_axis: columnAxis?.name };
-    const shapeText = this.shapeText = t(['scalar_shape', 'vector_shape'][shape.length] ?? 'shape', sizes);
+    const shapeText = (this.shapeText = t(['scalar_shape', 'vector_shape'][shape.length] ?? 'shape', sizes));
     setText(this.shape, shapeText);
     this.badge.hidden = !replaced;
-    const label = t(['grid', 'vector_grid'][shape.length] ?? 'grid_with_axes', { ...sizes, shape: shapeText });
+    const label = t(['grid', 'vector_grid'][shape.length] ?? 'grid_with_axes', {
+      ...sizes,
+      shape: shapeText,
+    });
     setAttribute(this.box, 'aria-label', label);
     setAttribute(this.box, 'aria-rowcount', rows + 1);
     setAttribute(this.box, 'aria-colcount', columns + (rowAxis ? 1 : 0));
+    this.element.classList.toggle('tall', rows > MOST_ROWS);
     const axes = [rowAxis, columnAxis].filter(Boolean);
     if (this.axes.textContent !== axes.map((axis) => axis.name).join(' × ')) {
-      this.axes.replaceChildren(...axes.flatMap((axis, i) =>
-        [i ? ' × ' : '', h('span', { 'data-role': axis.role }, axis.name)]));
+      this.axes.replaceChildren(
+        ...axes.flatMap((axis, i) => [i ? ' × ' : '', h('span', { 'data-role': axis.role }, axis.name)]),
+      );
     }
   }
 
   /** The largest magnitude (for the colours) and the widest text (for the cells). */
   #measure() {
-    const { tensor: { data, dtype }, probabilities, words, rowAxis, columnAxis, digit } = this.view;
+    const {
+      tensor: { data, dtype },
+      probabilities,
+      words,
+      rowAxis,
+      columnAxis,
+    } = this.view;
     let largest = 0;
     let smallest = 0;
     for (const x of data) {
@@ -107,6 +146,8 @@ export class Matrix {
     this.sequential = probabilities && smallest === 0 && largest <= 1;
     this.reach = this.sequential ? 1 : Math.max(largest, -smallest);
     this.dtype = words ? 'word' : dtype;
+    /** What, besides its value, decides how a cell looks. */
+    this.dress = [dtype, this.reach, this.sequential, words].join();
 
     const numbers = dtype === 'float';
     const low = this.sequential ? '0' : format(-this.reach);
@@ -117,117 +158,114 @@ export class Matrix {
     setAttribute(this.scale, 'data-scale', this.sequential ? 'probability' : 'number');
     setAttribute(this.scale, 'aria-label', t('scale', { low, high }));
 
-    let digits = numbers ? (this.sequential ? 4 : format(-this.reach).length) : formatCell(largest, dtype).length;
-    if (words) digits = Math.max(...words.map(textWidth));
-    if (columnAxis) digits = Math.max(digits, ...columnAxis.labels.map(textWidth));
-    digits = Math.max(3, this.view.width, Math.min(digits, LONGEST_LABEL));
-    this.cellWidth = Math.ceil(digits * digit) + 8;
-    const labelDigits = rowAxis ? Math.min(LONGEST_LABEL, Math.max(1, ...rowAxis.labels.map(textWidth))) : 0;
-    this.headWidth = rowAxis ? Math.ceil(labelDigits * digit) + 10 : 0;
-    this.digits = digits;
-    this.element.style.setProperty('--cell', `${this.cellWidth}px`);
-    this.element.style.setProperty('--cells', `${this.columnCount * this.cellWidth}px`);
+    const { measures } = this.view;
+    const digits = numbers
+      ? this.sequential
+        ? 4
+        : format(-this.reach).length
+      : formatCell(largest, dtype).length;
+    const content = words ? measures.widest(words, MOST_LABEL) : measures.digit * Math.max(3, digits);
+    const label = columnAxis ? measures.widest(columnAxis.labels, MOST_LABEL) : 0;
+    this.cellWidth = Math.ceil(Math.max(content + 7, label + 5));
+    this.headWidth = rowAxis ? Math.ceil(measures.widest(rowAxis.labels, MOST_LABEL)) + 10 : 0;
+    this.captionWidth = measures.label(this.view.name) * 1.25 + measures.digit * (this.shapeText.length + 2);
   }
 
   /** Pixels across that the whole matrix wants, if there is room. */
   get wanted() {
-    return Math.min(this.view.room, this.headWidth + this.columnCount * this.cellWidth);
+    return Math.min(this.view.measures.room, this.headWidth + this.columnCount * this.cellWidth);
   }
 
   #window() {
     if (!this.windowed) return { top: 0, left: 0, height: this.rowCount, width: this.columnCount };
-    const across = Math.ceil(this.view.room / this.cellWidth) + 6;
-    const top = Math.max(0, Math.floor(this.scroll.top / ROW_HEIGHT / 2) * 2 - 2);
-    const left = Math.max(0, Math.floor(this.scroll.left / this.cellWidth / 2) * 2 - 2);
+    const first = (scrolled, length) => Math.max(0, Math.floor(scrolled / length / 2) * 2 - 2);
+    const top = first(this.scroll.top, ROW_HEIGHT);
+    const left = first(this.scroll.left, this.cellWidth);
+    const across = (this.view.measures.room - this.headWidth) / this.cellWidth;
     return {
-      top, left,
-      height: Math.min(SHOWN_ROWS + 7, this.rowCount - top),
-      width: Math.min(across, this.columnCount - left),
+      top,
+      left,
+      height: Math.min(Math.ceil(SHOWN_ROWS) + AROUND, this.rowCount - top),
+      width: Math.min(Math.ceil(across) + AROUND, this.columnCount - left),
     };
   }
 
-  #draw() {
-    const { top, left, height, width } = this.window = this.#window();
+  draw() {
+    const { top, left, height, width } = (this.window = this.#window());
     const { columnAxis, rowAxis } = this.view;
     this.#fit(height, width);
-    this.body.style.paddingTop = `${top * ROW_HEIGHT}px`;
-    this.body.style.paddingBottom = `${(this.rowCount - top - height) * ROW_HEIGHT}px`;
-    this.body.style.setProperty('--left', `${left * this.cellWidth}px`);
-    this.head.style.setProperty('--left', `${left * this.cellWidth}px`);
+    setStyle(this.element, '--cell', this.cellWidth);
+    setStyle(this.element, '--cells', this.columnCount * this.cellWidth);
+    setStyle(this.element, '--left', left * this.cellWidth);
+    setStyle(this.body, 'padding-top', top * ROW_HEIGHT);
+    setStyle(this.body, 'padding-bottom', (this.rowCount - top - height) * ROW_HEIGHT);
     // The words of a token vector are its labels already.
     this.head.parentElement.hidden = !columnAxis || this.dtype === 'word';
-    this.corner.hidden = !rowAxis;
-    if (columnAxis) {
-      this.columns.forEach((column, j) => {
-        setText(column, columnAxis.labels[left + j]);
-        setAttribute(column, 'title', columnAxis.labels[left + j]);
-        setAttribute(column, 'data-role', columnAxis.role);
-        if (this.windowed) setAttribute(column, 'aria-colindex', left + j + (rowAxis ? 2 : 1));
-      });
+    const firstColumn = rowAxis ? 2 : 1;
+    for (let j = 0; j < width; j++) {
+      label(this.columns[j], columnAxis, left + j);
+      place(this.columns[j], left + j + firstColumn);
     }
-    this.rows.forEach((row, i) => {
-      row.head.hidden = !rowAxis;
-      if (rowAxis) {
-        setText(row.head, rowAxis.labels[top + i]);
-        setAttribute(row.head, 'title', rowAxis.labels[top + i]);
-        setAttribute(row.head, 'data-role', rowAxis.role);
+    for (let i = 0; i < height; i++) {
+      const row = this.rows[i];
+      label(row.head, rowAxis, top + i);
+      setAttribute(row.head, 'role', rowAxis ? 'rowheader' : 'presentation');
+      setAttribute(row, 'aria-rowindex', top + i + 2);
+      for (let j = 0; j < width; j++) {
+        this.#drawCell(row.cells[j], top + i, left + j);
+        place(row.cells[j], left + j + firstColumn);
       }
-      if (this.windowed) setAttribute(row.element, 'aria-rowindex', top + i + 2);
-      row.cells.forEach((cell, j) => this.#drawCell(cell, top + i, left + j));
-    });
+    }
     this.#rove();
   }
 
-  /** Makes as many rows, columns and cells as the window has. */
+  /** As many rows, columns and cells as the window has. What is not needed now is kept for later. */
   #fit(height, width) {
-    if (this.columns.length === width && this.rows.length === height) return;
-    while (this.columns.length < width) this.columns.push(h('span.column', { role: 'columnheader' }));
-    this.columns.length = width;
-    this.head.replaceChildren(this.corner, ...this.columns);
-    while (this.rows.length < height) {
-      const head = h('span.rowhead', { role: 'rowheader' });
-      this.rows.push({ head, cells: [], element: h('div.row', { role: 'row' }, head) });
-    }
-    this.rows.length = height;
-    for (const row of this.rows) {
-      while (row.cells.length < width) row.cells.push(h('span.cell', { role: 'gridcell', tabindex: -1 }, ''));
-      row.cells.length = width;
-      row.element.replaceChildren(row.head, ...row.cells);
-    }
-    this.body.replaceChildren(...this.rows.map((row) => row.element));
+    fit(this.head, this.columns, width, () => h('span.column', { role: 'columnheader' }));
+    fit(this.body, this.rows, height, newRow);
+    for (let i = 0; i < height; i++) fit(this.rows[i], this.rows[i].cells, width, newCell);
   }
 
   #drawCell(cell, row, column) {
-    const { tensor: { data, dtype }, before, lit, fed, chosen, words } = this.view;
+    const {
+      tensor: { data, dtype },
+      before,
+      lit,
+      fed,
+      chosen,
+      words,
+    } = this.view;
     const place = this.base + row * this.columnCount + column;
     const value = data[place];
-    const changed = before !== null && !Object.is(before.data[place], value) && before.data[place] !== value;
-    const text = words ? words[value] : formatCell(value, dtype);
-
-    let look = this.#tone(value);
-    if (changed) look += ' changed';
-    if (lit.has(place)) look += ' lit';
-    if (fed.has(place)) look += ' fed';
-    if (chosen && chosen[0] === row && chosen[1] === column) look += ' chosen';
-
+    const old = before === null || before.data[place] === value ? null : before.data[place];
+    let marks = old === null ? '' : ' changed';
+    if (lit.has(place)) marks += ' lit';
+    if (fed.has(place)) marks += ' fed';
+    if (chosen && chosen[0] === row && chosen[1] === column) marks += ' chosen';
     cell.row = row;
     cell.column = column;
-    const old = changed ? this.#spoken(before.data[place], value) : null;
-    const key = `${text} ${look} ${old}`;
-    if (cell.key === key && !this.windowed) return;
-    cell.key = key;
-    if (cell.shown !== text) cell.textContent = cell.shown = text;
-    if (cell.look !== look) cell.className = `cell ${cell.look = look}`;
-    const now = this.#spoken(value, changed ? before.data[place] : value);
-    const spoken = changed ? t('changed_cell', { value: text, old, now }) : now;
+    const { shown } = cell;
+    if (Object.is(shown?.value, value) && shown.old === old && shown.marks === marks && shown.dress === this.dress)
+      return;
+    cell.shown = { value, old, marks, dress: this.dress };
+
+    const text = words ? words[value] : formatCell(value, dtype);
+    const now = this.#spoken(value, old ?? value);
+    const then = old === null ? null : this.#spoken(old, value);
+    const spoken = then === null ? now : t('changed_cell', { value: text, old: then, now });
+    setText(cell, text);
+    const look = `cell ${this.#tone(value)}${marks}`;
+    if (cell.className !== look) cell.className = look;
     setAttribute(cell, 'aria-label', spoken === text ? null : spoken);
-    setAttribute(cell, 'title', changed ? t('changed_title', { old, now }) : null);
-    if (this.windowed) setAttribute(cell, 'aria-colindex', column + (this.view.rowAxis ? 2 : 1));
+    setAttribute(cell, 'title', then === null ? null : t('changed_title', { old: then, now }));
   }
 
   /** A value in words; as many decimals as it takes to tell it from another value. */
   #spoken(value, other) {
-    const { words, tensor: { dtype } } = this.view;
+    const {
+      words,
+      tensor: { dtype },
+    } = this.view;
     if (words) return t('token_cell', { word: words[value], id: value });
     if (dtype === 'bool') return t(value ? 'allowed' : 'masked');
     return formatApart(value, other, dtype);
@@ -239,7 +277,7 @@ export class Matrix {
     if (this.dtype === 'bool') return value ? 'yes' : 'no';
     if (value === -Infinity) return 'minus-infinity';
     if (this.dtype === 'int' || value === 0 || this.reach === 0 || !Number.isFinite(value)) return 'plain';
-    const strength = Math.max(1, Math.round(Math.abs(value) / this.reach * LEVELS));
+    const strength = Math.max(1, Math.round((Math.abs(value) / this.reach) * LEVELS));
     return `${this.sequential ? 'share' : value > 0 ? 'positive' : 'negative'} s${Math.min(strength, LEVELS)}`;
   }
 
@@ -255,28 +293,57 @@ export class Matrix {
   }
 
   #cellAt([row, column]) {
-    return this.rows[row - this.window.top]?.cells[column - this.window.left] ?? null;
+    const { top, left, height, width } = this.window;
+    const drawn = row >= top && row < top + height && column >= left && column < left + width;
+    return drawn ? this.rows[row - top].cells[column - left] : null;
   }
 
   /** Puts the keyboard focus on the roving cell, scrolled into the box. */
   focus() {
     this.#reveal();
-    (this.#cellAt(this.roving) ?? this.box).focus({ preventScroll: this.windowed });
+    (this.#cellAt(this.roving) ?? this.box).focus();
   }
 
   get hasFocus() {
     return this.box.contains(this.box.getRootNode().activeElement);
   }
 
+  /** Scrolls the box, not the page, as little as it takes to show the roving cell. */
   #reveal() {
-    if (!this.windowed) return;
-    const { box, headWidth, cellWidth } = this;
-    const y = this.roving[0] * ROW_HEIGHT;
-    const x = this.roving[1] * cellWidth;
-    const high = box.clientHeight - ROW_HEIGHT * 2;
-    const wide = box.clientWidth - headWidth - cellWidth;
-    box.scrollTop = Math.min(y, Math.max(box.scrollTop, y - high));
-    box.scrollLeft = Math.min(x, Math.max(box.scrollLeft, x - wide));
+    this.#revealOne(this.#visible(), this.roving);
+  }
+
+  /** Scrolls the box to the first of the lit cells, unless one of them can be seen already. */
+  revealLit() {
+    const { lit } = this.view;
+    if (lit.size === 0) return;
+    const seen = this.#visible();
+    const cells = [...lit]
+      .map((place) => place - this.base)
+      .filter((i) => i >= 0 && i < this.rowCount * this.columnCount)
+      .map((i) => [Math.floor(i / this.columnCount), i % this.columnCount]);
+    const inside = ([row, column]) =>
+      row >= seen.top && row < seen.bottom && column >= seen.left && column < seen.right;
+    if (cells.length && !cells.some(inside)) this.#revealOne(seen, cells[0]);
+  }
+
+  /** The rows and columns that can be seen in full. */
+  #visible() {
+    const { scrollTop, scrollLeft, clientHeight, clientWidth } = this.box;
+    const head = this.element.parentElement.style.getPropertyValue('--head');
+    return {
+      top: Math.ceil(scrollTop / ROW_HEIGHT),
+      bottom: Math.floor((scrollTop + clientHeight) / ROW_HEIGHT) - 1,
+      left: Math.ceil(scrollLeft / this.cellWidth),
+      right: Math.floor((scrollLeft + clientWidth - parseFloat(head)) / this.cellWidth),
+    };
+  }
+
+  #revealOne({ top, bottom, left, right }, [row, column]) {
+    if (row < top) this.box.scrollTop = row * ROW_HEIGHT;
+    else if (row >= bottom) this.box.scrollTop = (row + 1 - (bottom - top)) * ROW_HEIGHT;
+    if (column < left) this.box.scrollLeft = column * this.cellWidth;
+    else if (column >= right) this.box.scrollLeft = (column + 1 - Math.max(1, right - left)) * this.cellWidth;
     this.#scrolled();
   }
 
@@ -293,7 +360,7 @@ export class Matrix {
     const { top, left } = this.#window();
     if (top === this.window.top && left === this.window.left) return;
     const focused = this.hasFocus;
-    this.#draw();
+    this.draw();
     // The drawn elements now stand for other cells: the focus follows the cell, not the element.
     if (focused) (this.#cellAt(this.roving) ?? this.box).focus({ preventScroll: true });
   }
@@ -303,7 +370,9 @@ export class Matrix {
     return chosen !== null && chosen[0] === row && chosen[1] === column;
   }
 
-  /** Pressing a cell focuses and so chooses it; only a cell that was chosen before is changed by the click. */
+  /**
+   * Pressing a cell focuses and so chooses it; only a cell that was chosen before is changed by the click.
+   */
   #press(event) {
     const cell = event.target.closest('.cell');
     this.pressedAgain = cell !== null && this.#isChosen(cell);
@@ -342,10 +411,14 @@ export class Matrix {
     const [row, column] = this.roving;
     const corner = event.ctrlKey;
     const moves = {
-      ArrowUp: [row - 1, column], ArrowDown: [row + 1, column],
-      ArrowLeft: [row, column - 1], ArrowRight: [row, column + 1],
-      PageUp: [row - SHOWN_ROWS, column], PageDown: [row + SHOWN_ROWS, column],
-      Home: [corner ? 0 : row, 0], End: [corner ? last[0] : row, last[1]],
+      ArrowUp: [row - 1, column],
+      ArrowDown: [row + 1, column],
+      ArrowLeft: [row, column - 1],
+      ArrowRight: [row, column + 1],
+      PageUp: [row - PAGE, column],
+      PageDown: [row + PAGE, column],
+      Home: [corner ? 0 : row, 0],
+      End: [corner ? last[0] : row, last[1]],
     };
     if (moves[event.key]) {
       const [i, j] = moves[event.key];
@@ -375,8 +448,45 @@ export class Matrix {
   cellBox() {
     const cell = this.#cellAt(this.roving)?.getBoundingClientRect();
     const figure = this.element.getBoundingClientRect();
-    return cell && { left: cell.left - figure.left, top: cell.top - figure.top, width: cell.width, height: cell.height };
+    return (
+      cell && {
+        left: cell.left - figure.left,
+        top: cell.top - figure.top,
+        width: cell.width,
+        height: cell.height,
+      }
+    );
   }
+}
+
+const newCell = () => h('span.cell', { role: 'gridcell', tabindex: -1 });
+
+function newRow() {
+  const head = h('span.rowhead');
+  return Object.assign(h('div.row', { role: 'row' }, head), { head, cells: [] });
+}
+
+/** Keeps the first `count` of some elements as the last in their parent; makes those that are missing. */
+function fit(parent, kept, count, make) {
+  let shown = kept.findLastIndex((element) => element.parentNode) + 1;
+  for (; shown < count; shown++) parent.append((kept[shown] ??= make()));
+  while (shown > count) kept[--shown].remove();
+}
+
+/** Writes the label of a row or column. */
+function label(element, axis, i) {
+  const text = axis?.labels[i] ?? '';
+  const key = `${axis?.role} ${text}`;
+  if (element.key === key) return;
+  element.key = key;
+  setText(element, text);
+  setAttribute(element, 'title', text || null);
+  setAttribute(element, 'data-role', axis?.role);
+}
+
+/** Says in which column of the whole matrix a cell is. */
+function place(cell, column) {
+  if (cell.place !== column) setAttribute(cell, 'aria-colindex', (cell.place = column));
 }
 
 /** A number with two decimals, or with as many as tell it apart from another number. */
@@ -387,13 +497,7 @@ export function formatApart(value, other, dtype = 'float') {
   return format(value, decimals);
 }
 
-/** Roughly how many digits wide a text is: Chinese, Japanese and Korean characters take two. */
-export function textWidth(text) {
-  let width = 0;
-  for (const character of text) width += character > '\u2e7f' ? 1.8 : 1;
-  return Math.ceil(width);
-}
-
-function clamp(i, length) {
+/** The position of an axis that is nearest to i. */
+export function clamp(i, length) {
   return Math.max(0, Math.min(length - 1, i));
 }

@@ -1,6 +1,9 @@
-/** Puts a player or an exercise into the shadow root of an element; a payload that is no good leaves a message there. */
+/**
+ * Puts a player or an exercise into the shadow root of an element; a payload that is no good leaves a message
+ * there.
+ */
 import { h } from './dom.js';
-import { ROLE_STYLE } from './roles.js';
+import { ROLE_STYLE, TONE_STYLE } from './roles.js';
 import style from './style.css';
 import { t } from './text.js';
 
@@ -10,7 +13,7 @@ let sheet = null;
 function styleSheet() {
   if (!sheet) {
     sheet = new CSSStyleSheet();
-    sheet.replaceSync(ROLE_STYLE + style);
+    sheet.replaceSync(ROLE_STYLE + style + TONE_STYLE);
   }
   return sheet;
 }
@@ -48,6 +51,7 @@ function readPayload(text) {
   } catch (error) {
     throw new Error(t('bad_json', { reason: error.message }));
   }
-  if (payload === null || typeof payload !== 'object' || Array.isArray(payload)) throw new Error(t('not_an_object'));
+  if (payload === null || typeof payload !== 'object' || Array.isArray(payload))
+    throw new Error(t('not_an_object'));
   return payload;
 }

@@ -8,7 +8,10 @@ const DECIMAL = /^[+-]?(\d+([.,]\d*)?|[.,]\d+)(e[+-]?\d+)?$/i;
  * @param {string} text
  */
 export function parseNumber(text) {
-  const plain = text.trim().replace(/[−–]/g, '-').replace(/\s*\/\s*/, '/');
+  const plain = text
+    .trim()
+    .replace(/[−–]/g, '-')
+    .replace(/\s*\/\s*/, '/');
   const parts = plain.split('/');
   if (parts.length > 2 || !parts.every((part) => DECIMAL.test(part))) return null;
   const [above, below = 1] = parts.map((part) => Number(part.replace(',', '.')));

@@ -2,16 +2,24 @@
 import colours from '../../src/stepformer/colours.json' with { type: 'json' };
 
 const WORDS = {
-  query: 'query', queries: 'query', q: 'query',
-  key: 'key', keys: 'key', k: 'key',
-  value: 'value', values: 'value', v: 'value',
-  src: 'source', source: 'source',
-  tgt: 'target', target: 'target',
+  query: 'query',
+  queries: 'query',
+  q: 'query',
+  key: 'key',
+  keys: 'key',
+  k: 'key',
+  value: 'value',
+  values: 'value',
+  v: 'value',
+  src: 'source',
+  source: 'source',
+  tgt: 'target',
+  target: 'target',
 };
 
 /** The role of a tensor or an axis: that of the first word of its last name part that has one, or null. */
 export function roleOf(name) {
-  for (const word of lastPart(name).split('_')) {
+  for (const word of lastPart(name).split(/[._]/)) {
     if (Object.hasOwn(WORDS, word)) return WORDS[word];
   }
   return null;
@@ -23,11 +31,30 @@ export function roleOfAxis(name) {
   return role === 'source' || role === 'target' ? role : null;
 }
 
+/** The last part of a name, and the one before it where the last alone does not tell which: w_q.weight. */
 export function lastPart(name) {
-  return name.slice(name.lastIndexOf('.') + 1);
+  const parts = name.split('.');
+  return parts.slice(['weight', 'bias'].includes(parts.at(-1)) ? -2 : -1).join('.');
 }
 
 /** The style rules that give every role its colour, by day and by night. */
-export const ROLE_STYLE = `:host{${Object.entries(colours).map(([role, [light, dark]]) =>
-  `--${role}:light-dark(${light},${dark})`).join(';')}}${Object.keys(colours).map((role) =>
-  `[data-role=${role}]{--role:var(--${role})}`).join('')}`;
+export const ROLE_STYLE = `:host{${Object.entries(colours)
+  .map(([role, [light, dark]]) => `--${role}:light-dark(${light},${dark})`)
+  .join(';')}}${Object.keys(colours)
+  .map((role) => `[data-role=${role}]{--role:var(--${role})}`)
+  .join('')}`;
+
+/** Per cent of a tone in a cell's colour, for each of the ten strengths. */
+const STRENGTHS = [11, 18, 25, 31, 36, 41, 46, 51, 56, 61];
+
+/**
+ * The style rules of the tones in all strengths. They are written out because a cell whose colour is one plain
+ * declaration costs the browser less than one with variables of its own.
+ */
+export const TONE_STYLE = ['positive', 'negative', 'share']
+  .flatMap((tone) =>
+    STRENGTHS.map(
+      (strength, i) => `.${tone}.s${i + 1}{background:color-mix(in srgb,var(--${tone}) ${strength}%,var(--paper))}`,
+    ),
+  )
+  .join('');

@@ -1,9 +1,9 @@
 /**
  * What a reader has done to a program, and the values that follow from it. No page is needed here.
  *
- * The values depend on nothing but the list of edits and the set of breaks that are on. An edit of a result replaces
- * the result as it was at that place in the list, and cuts its inputs off. So two views given the same list and set
- * always show the same numbers.
+ * The values depend on nothing but the list of edits and the set of breaks that are on. An edit of a result
+ * replaces the result as it was at that place in the list, and cuts its inputs off. So two views given the
+ * same list and set always show the same numbers.
  */
 import { formatShape, replaceCell, toNested } from '../tensor.js';
 import { t } from './text.js';
@@ -58,7 +58,8 @@ export class Session {
   }
 
   setBreak(name, on) {
-    if (!this.program.breaks.some((item) => item.name === name)) throw new SessionError(t('unknown_break', { name }));
+    if (!this.program.breaks.some((item) => item.name === name))
+      throw new SessionError(t('unknown_break', { name }));
     this.restore(this.edits, on ? [...this.breaks, name] : this.breaks.filter((item) => item !== name));
   }
 
@@ -110,14 +111,20 @@ export class Session {
   #checkEdit(id, index, value, run = this.run) {
     const { name, vocabulary } = this.program.tensors[id];
     const { shape, dtype } = run.values[id];
-    const inside = Array.isArray(index) && index.length === shape.length &&
+    const inside =
+      Array.isArray(index) &&
+      index.length === shape.length &&
       index.every((i, axis) => Number.isInteger(i) && i >= 0 && i < shape[axis]);
     if (!inside) throw new SessionError(t('no_such_cell', { name, index, shape: formatShape(shape) }));
     const stored = vocabulary && typeof value === 'string' ? vocabulary.indexOf(value) : value;
-    const fits = dtype === 'bool' ? [true, false, 0, 1].includes(stored)
-      : Number.isFinite(stored) && (dtype === 'float' || Number.isInteger(stored)) &&
-        (!vocabulary || (stored >= 0 && stored < vocabulary.length));
-    if (!fits) throw new SessionError(t('bad_value', { name, value: JSON.stringify(value) ?? String(value) }));
+    const fits =
+      dtype === 'bool'
+        ? [true, false, 0, 1].includes(stored)
+        : Number.isFinite(stored) &&
+          (dtype === 'float' || Number.isInteger(stored)) &&
+          (!vocabulary || (stored >= 0 && stored < vocabulary.length));
+    if (!fits)
+      throw new SessionError(t('bad_value', { name, value: JSON.stringify(value) ?? String(value) }));
     return [name, [...index], dtype === 'bool' ? Boolean(stored) : stored];
   }
 
@@ -125,7 +132,10 @@ export class Session {
   axes(id) {
     const declared = this.program.tensors[id].axes ?? [];
     const rank = this.run.values[id].shape.length;
-    return Array.from({ length: rank }, (_, axis) => declared[axis - rank + declared.length] ?? `axis ${axis}`);
+    return Array.from(
+      { length: rank },
+      (_, axis) => declared[axis - rank + declared.length] ?? `axis ${axis}`,
+    );
   }
 
   /** One label per position of an axis. */
@@ -138,6 +148,9 @@ export class Session {
 /** Whether two runs gave a tensor other values (or another shape). */
 export function differs(a, b) {
   if (a === b || a.data === b.data) return false;
-  if (String(a.shape) !== String(b.shape)) return true;
-  return a.data.some((value, i) => !Object.is(value, b.data[i]) && value !== b.data[i]);
+  return !sameShape(a, b) || a.data.some((value, i) => value !== b.data[i]);
+}
+
+export function sameShape(a, b) {
+  return String(a.shape) === String(b.shape);
 }

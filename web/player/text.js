@@ -27,8 +27,6 @@ export const TEXT = {
   grid: '{name}: {shape}',
   grid_with_axes: '{name}: {shape}, rows {row_axis}, columns {column_axis}',
   vector_grid: '{name}: {shape} values along {column_axis}',
-  leading_axis: 'Show {axis}',
-  leading_axis_item: '{axis} {label}',
   replaced: 'set by hand',
   replaced_hint: 'This result was edited, so it no longer follows its inputs. Reset to connect it again.',
   changed_cell: '{value}, changed from {old} to {now}',
@@ -37,7 +35,6 @@ export const TEXT = {
   masked: 'masked',
   token_cell: '{word}, token {id}',
   scale: 'Colour scale from {low} to {high}',
-  empty: 'no cells',
 
   // the chosen cell
   panel: 'How the chosen cell is computed',
@@ -50,6 +47,7 @@ export const TEXT = {
   spoken_step: 'Step {step} of {steps}: {name}, by {op}.',
   given: 'A given value: nothing computes it. Change it and see what follows.',
   overridden: 'You set this result by hand. It no longer follows its inputs; Reset connects it again.',
+  overridden_by_break: 'A switch that is on replaces this result, so it does not follow its inputs.',
   was: 'was {old}',
   more_terms: '… {count} more …',
   more_terms_hint: 'Show all {count} terms',
@@ -100,7 +98,8 @@ export const TEXT = {
   key_escape: 'leave the editor, keep the old value',
 
   // errors
-  broken_player: 'This interactive example cannot be shown; its numbers are printed below. What is wrong: {reason}',
+  broken_player:
+    'This interactive example cannot be shown; its numbers are printed below. What is wrong: {reason}',
   broken_exercise: 'This exercise cannot be shown. What is wrong: {reason}',
   empty_payload: 'the element holds no data',
   bad_json: 'the data is not valid JSON ({reason})',

@@ -80,6 +80,32 @@ test('causal_mask is aligned bottom right', () => {
   assert.deepEqual(OPS.causal_mask.forward([zeros([2, 3, 5]), zeros([2, 7, 5])]).shape, [3, 7]);
 });
 
+test('sinusoids: sine and cosine alternate, in blocks, with the slip, over the batch', () => {
+  const { sin, cos } = Math;
+  const x = zeros([2, 3, 5]);
+  const row = (t) => [sin(t), cos(t), sin(t / 10000 ** 0.4), cos(t / 10000 ** 0.4), sin(t / 10000 ** 0.8)];
+  close('sinusoids', [x], {}, [row(0), row(1), row(2)]);
+  close('add_batch_positions', [x], {}, [[row(0), row(0), row(0)], [row(1), row(1), row(1)]]);
+  const blocks = (t) => [0, 2, 4, 1, 3].map((column) => row(t)[column]);
+  close('sinusoids_in_blocks', [x], {}, [blocks(0), blocks(1), blocks(2)]);
+  const narrow = zeros([2, 4]);
+  close('sinusoids', [narrow], { base: 100 }, [[0, 1, 0, 1], [sin(1), cos(1), sin(0.1), cos(0.1)]]);
+  close('sinusoids_exponent_slip', [narrow], {}, [[0, 1, 0, 1], [sin(1), cos(0.01), sin(1e-4), cos(1e-6)]]);
+});
+
+test('first_rows, rotate_pairs, distance_bias and scale_up', () => {
+  const table = floats([[1, 2], [3, 4], [5, 6]]);
+  gives('first_rows', [table, zeros([7, 2, 5])], {}, [[1, 2], [3, 4]]);
+  gives('first_rows', [table, zeros([3, 1])], {}, [[1, 2], [3, 4], [5, 6]]);
+  const { sin, cos } = Math;
+  close('rotate_pairs', [floats([[3, 4, 5, 6], [1, 0, 0, 1]])], {}, [
+    [3, 4, 5, 6],
+    [cos(1), sin(1), -sin(0.01), cos(0.01)],
+  ]);
+  gives('distance_bias', [zeros([2, 1]), zeros([4, 1])], { slope: 0.5 }, [[-1, -0.5, 0, -0.5], [-1.5, -1, -0.5, 0]]);
+  gives('scale_up', [floats([[1, 2, 3, 4]])], {}, [[2, 4, 6, 8]]);
+});
+
 test('the other masks', () => {
   const t = true;
   const f = false;
@@ -93,6 +119,7 @@ test('the other masks', () => {
   gives('mask', [s, allowed], {}, [[1, NO], [3, NO]]);
   gives('mask_with_zero', [s, allowed], {}, [[1, 0], [3, 0]]);
   gives('mask_opposite', [s, allowed], {}, [[NO, 2], [NO, 4]]);
+  gives('mask_transposed', [s, allowed], {}, [[1, 2], [NO, NO]]);
 });
 
 test('zero_masked clears keys that nobody may see, whatever they hold', () => {
@@ -111,6 +138,14 @@ test('softmax: by hand, along any axis, masked and all masked', () => {
   close('softmax', [floats([1000, 1000])], {}, [0.5, 0.5]);
   close('softmax', [floats([-1000, -1000])], {}, [0.5, 0.5]);
   close('softmax', [zeros([2, 0])], {}, []);
+});
+
+test('softmax_averaged: every head has the mean of all, masked or not', () => {
+  const third = 1 / 3;
+  const x = floats([[[0, Math.log(2)], [5, 5]], [[3, 3], [Math.log(2), 0]]]);
+  const mean = [(third + 0.5) / 2, (2 * third + 0.5) / 2, (2 * third + 0.5) / 2, (third + 0.5) / 2];
+  close('softmax_averaged', [x], {}, [mean, mean]);
+  close('softmax_averaged', [tensor([2, 1, 2], [NO, NO, 7, NO])], {}, [0.5, 0, 0.5, 0]);
 });
 
 test('hardmax: the first maximum', () => {
@@ -133,10 +168,9 @@ test('layer_norm: by hand', () => {
   const x = floats([[2, 4, 6, 8]]);
   close('layer_norm', [x, gain, bias], { eps: 4 }, [-1, -1 / 3, 10 / 3 + 5, 1]);
   gives('layer_norm', [floats([[0.1, 0.1, 0.1, 0.1]]), gain, bias], {}, [[0, 0, 5, 0]]);
-  const eleven = { ...zeros([11]), data: new Float64Array(11).fill(30.1) };
-  gives('layer_norm', [eleven, zeros([11]), zeros([11])], {}, new Array(11).fill(0));
-  const ones = { ...eleven, data: new Float64Array(11).fill(1) };
-  gives('layer_norm', [eleven, ones, zeros([11])], {}, new Array(11).fill(0));
+  // 30.1 added up 13 times and divided by 13 is not quite 30.1, but the row must come out as exactly 0.
+  const equal = floats(new Array(13).fill(30.1));
+  gives('layer_norm', [equal, floats(new Array(13).fill(1)), zeros([13])], {}, new Array(13).fill(0));
 });
 
 test('concat along each axis', () => {
@@ -207,6 +241,9 @@ test('errors name the op, the argument, the shapes and the rule', () => {
     ['mask', [zeros([3]), zeros([2, 3], 'bool')], {}, 'mask_shape', /allowed of shape \(2, 3\)/],
     ['mask', [zeros([2, 3]), zeros([2, 4], 'bool')], {}, 'mask_shape', /\(2, 4\)/],
     ['mask_opposite', [zeros([2, 3]), zeros([2, 4], 'bool')], {}, 'mask_shape', /^mask_opposite/],
+    ['mask_transposed', [zeros([2, 3]), zeros([2, 3], 'bool')], {}, 'mask_shape', /allowed of shape \(3, 2\)/],
+    ['mask_transposed', [zeros([2, 3]), zeros([3], 'bool')], {}, 'at_least', /allowed/],
+    ['mask_transposed', [zeros([2, 3]), zeros([3, 2])], {}, 'needs_mask', /allowed must be a mask/],
     ['zero_masked', [zeros([3, 2]), zeros([2, 4], 'bool')], {}, 'keys', /3 rows.*4 keys/],
     ['zero_masked', [zeros([3, 2]), zeros([2, 1], 'bool')], {}, 'keys', /3 rows.*1 keys/],
     ['zero_masked', [zeros([2, 3, 1]), zeros([5, 2, 3], 'bool')], {}, 'broadcast', /x of shape/],
@@ -214,6 +251,8 @@ test('errors name the op, the argument, the shapes and the rule', () => {
     ['softmax', [zeros([2, 3])], { axis: 2 }, 'axis', /axis 2 does not exist in a tensor of shape \(2, 3\)/],
     ['softmax', [zeros([2, 3])], { axis: 0.5 }, 'attribute_integer', /0\.5/],
     ['softmax', [tensor([2], [1, NaN])], {}, 'scores', /NaN at \[1\]/],
+    ['softmax_averaged', [zeros([2, 3])], {}, 'at_least', /at least 3 axes/],
+    ['softmax_averaged', [tensor([1, 1, 1], [NaN])], {}, 'scores', /NaN at \[0, 0, 0\]/],
     ['hardmax', [tensor([2], [Infinity, 1])], {}, 'scores', /Infinity at \[0\]/],
     ['layer_norm', [zeros([2, 3]), zeros([2]), zeros([3])], {}, 'vector', /gain must have the shape \(3,\)/],
     ['layer_norm', [zeros([2, 3]), zeros([3]), zeros([3])], { eps: 0 }, 'attribute_above', /greater than 0/],
@@ -231,6 +270,12 @@ test('errors name the op, the argument, the shapes and the rule', () => {
     ['embed', [zeros([2]), zeros([3, 2])], {}, 'needs_tokens', /float/],
     ['embed', [ids([1]), zeros([3])], {}, 'matrix', /table/],
     ['add_pairs', [zeros([2, 3]), zeros([2, 4])], {}, 'width', /last axes/],
+    ['sinusoids', [zeros([2, 4])], { base: 0 }, 'attribute_above', /base must be greater than 0/],
+    ['add_batch_positions', [zeros([2, 4])], {}, 'at_least', /at least 3 axes/],
+    ['first_rows', [zeros([3, 2]), zeros([4, 2])], {}, 'too_long', /has 3 rows.*4 tokens: 4 > 3/],
+    ['first_rows', [zeros([3]), zeros([2, 3])], {}, 'matrix', /table/],
+    ['rotate_pairs', [zeros([2, 3])], {}, 'pairs', /\(2, 3\) has an odd width/],
+    ['distance_bias', [zeros([2, 3]), zeros([2, 3])], {}, 'attribute_missing', /slope/],
   ];
   for (const [op, inputs, attributes, rule, message] of cases) {
     assert.throws(

@@ -231,6 +231,12 @@ test('breaks: another op, other attributes, other inputs, another value, another
 
   assert.deepEqual(program.run({ breaks: ['scale by the keys'] }).steps[3].inputs, [5, 3]);
 
+  const json = attention();
+  json.steps[6].attributes.axis = 0;
+  json.breaks[2].edits = [{ tensor: 'weights', op: 'hardmax' }];
+  const hard = parseProgram(json).run({ breaks: ['softmax over queries'] });
+  assert.deepEqual(hard.steps[6].attributes, { axis: 0 }, 'another op keeps the attributes that it knows');
+
   const hidden = program.run({ breaks: ['hide all'] });
   assert.deepEqual(value(program, hidden, 'weights'), [[0, 0, 0], [0, 0, 0]]);
   assert.ok(hidden.steps[4].overridden);
@@ -271,6 +277,9 @@ test('a replacement must fit: kind, number of axes, vocabulary, fixed length', (
   const replace = (id, x) => () => program.run({ overrides: new Map([[id, x]]) });
   refused(replace(0, tensor([1], [4], 'int')), /"src": the token id 4 is not in its vocabulary of 4 words/);
   refused(replace(0, tensor([1], [1])), /int values are needed, but float/);
+  refused(replace(2, tensor([2, 4], [NO, 0, 0, 0, 0, 0, 0, 0])), /"query": every number must be finite/);
+  refused(replace(8, tensor([2, 3], [NaN, 0, 0, 0, 0, 0])), /finite/);
+  refused(replace(8, tensor([2, 3], [Infinity, 0, 0, 0, 0, 0])), /finite/);
   refused(replace(7, tensor([1, 3], [1, 1, 1])), /bool values are needed/);
   refused(replace(2, tensor([4], [1, 2, 3, 4])), /2 axes are needed, but the shape \(4,\) was given/);
   refused(replace(99, tensor([1], [1])), /no tensor number 99/);

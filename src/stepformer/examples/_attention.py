@@ -205,7 +205,7 @@ def additive_attention() -> Trace:
         params = {
             "w_query": leaf("w_query", ADDITIVE_PARAMS["w_query"], ("d_k", "unit")),
             "w_key": leaf("w_key", ADDITIVE_PARAMS["w_key"], ("d_k", "unit")),
-            "v": leaf("v", ADDITIVE_PARAMS["v"], "unit"),
+            "v": leaf("w_score", ADDITIVE_PARAMS["v"], "unit"),
         }
         _additive_attention(query, key, value, params)
     return trace

@@ -1,4 +1,4 @@
-"""Attention in NumPy: scaled dot-product, additive and multi-head. Torch twins: `stepformer.nn.attention`."""
+"""Attention in NumPy: scaled dot-product and additive. Torch twins: `stepformer.nn.attention`."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -7,13 +7,9 @@ import numpy as np
 
 from stepformer.ops import (
     add_pairs,
-    linear,
     matmul,
-    merge_heads,
     scale,
-    share_across_heads,
     softmax,
-    split_heads,
     tanh,
     transpose,
     zero_masked,
@@ -95,50 +91,6 @@ def additive_attention(
         return _weigh(matmul(hidden, params["v"], name="scores"), value, mask)
 
 
-def multi_head_attention(
-    query: np.ndarray,
-    key: np.ndarray,
-    value: np.ndarray,
-    params: Mapping[str, np.ndarray],
-    n_heads: int,
-    mask: np.ndarray | None = None,
-) -> Attended:
-    """Several attentions side by side, each on its own projection of the inputs.
-
-    Formula: `merge(attention(split(query @ w_q + b_q), split(key @ w_k + b_k), split(value @ w_v + b_v))) @ w_o + b_o`
-    (Vaswani et al. 2017, section 3.2.2). One head gives plain attention between two linear layers.
-
-    Args:
-        query: (…, n_q, d_model) finite numbers.
-        key: (…, n_k, d_model), finite except at keys masked for every query.
-        value: (…, n_k, d_model), finite likewise.
-        params: "w_q.weight" (d_model, n_heads * d_k), "w_q.bias"; the same for w_k, w_v and w_o.
-        n_heads: number of heads.
-        mask: booleans (…, n_q, n_k), True = may attend; the same for every head.
-
-    Returns:
-        output (…, n_q, d_model) and weights (…, n_heads, n_q, n_k), one matrix for each head.
-
-    Raises:
-        TypeError: the mask is not boolean.
-        ValueError: shapes do not fit, `n_heads` does not divide a width, or a number that counts is not finite.
-    """
-    check_lengths(query, key, value)
-    # Before the projections, so that padding which holds NaN does not reach them.
-    key, value = _without_hidden_rows(query, key, value, mask)
-    with scope("multi_head_attention"):
-        mask = None if mask is None else share_across_heads(mask, name="mask_for_heads")
-        heads = {}
-        for role, x in (("query", query), ("key", key), ("value", value)):
-            letter = role[0]
-            projected = linear(x, params[f"w_{letter}.weight"], params[f"w_{letter}.bias"], name=f"projected_{role}")
-            heads[role] = split_heads(projected, n_heads=n_heads, name=f"{role}_heads")
-        with scope("attention"):
-            attended = _attend(heads["query"], heads["key"], heads["value"], mask)
-        merged = merge_heads(attended.output, name="merged_heads")
-        return Attended(linear(merged, params["w_o.weight"], params["w_o.bias"], name="output"), attended.weights)
-
-
 def _attend(query: np.ndarray, key: np.ndarray, value: np.ndarray, mask: np.ndarray | None) -> Attended:
     """Dot products, scale, then weights: eq. 1 of the paper on inputs that were checked."""
     scores = matmul(query, transpose(key, name="key_transposed"), name="scores")
@@ -189,12 +141,18 @@ def check_lengths(query: np.ndarray, key: np.ndarray, value: np.ndarray) -> None
         )
 
 
-def _check_finite(query: np.ndarray, key: np.ndarray, value: np.ndarray, mask: np.ndarray | None) -> None:
+def _check_finite(
+    query: np.ndarray,
+    key: np.ndarray,
+    value: np.ndarray,
+    mask: np.ndarray | None,
+    names: tuple[str, str, str] = ("query", "key", "value"),
+) -> None:
     """Refuse NaN and infinity, except in rows of key and value that the mask hides from every query."""
     hidden = None if mask is None else ~np.asarray(mask, dtype=bool).any(axis=-2)[..., None]
-    for name, x in (("query", query), ("key", key), ("value", value)):
+    for name, x, may_be_hidden in zip(names, (query, key, value), (False, True, True), strict=True):
         wrong = ~np.isfinite(np.asarray(x, dtype=float))
-        if hidden is not None and name != "query":
+        if hidden is not None and may_be_hidden:
             wrong = wrong & ~hidden
         if wrong.any():
             where = tuple(int(k) for k in np.argwhere(wrong)[0])

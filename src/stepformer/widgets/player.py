@@ -139,7 +139,15 @@ def step_position(trace: Trace, start: str | int) -> int:
 
 
 def player_payload(trace: Trace, start: str | int = 0) -> str:
-    """The JSON that the player reads: the trace, and the step to begin at."""
+    """The JSON that the player reads.
+
+    Args:
+        trace: a recorded program.
+        start: the step to begin at, as for `show`.
+
+    Returns:
+        The JSON of the trace with the field "start".
+    """
     document: dict[str, Any] = json.loads(trace.to_json())
     document["start"] = step_position(trace, start)
     return dumps(document)

@@ -1,0 +1,89 @@
+/**
+ * Measures, in the page, how long the player takes from an input event until the layout that follows from it is done.
+ *
+ * `dispatchEvent` returns when all listeners have run, and asking for a box's size makes the browser lay the page out:
+ * so the time between covers computing, drawing into the document, style and layout. What is left out is the wait for
+ * the next frame, up to 16 ms, which no program can shorten.
+ */
+function measureLatency(host, { samples, warmUp }) {
+  const root = host.shadowRoot;
+  const { player } = host;
+  const frame = () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+
+  function timed(target, event) {
+    const start = performance.now();
+    target.dispatchEvent(event);
+    host.getBoundingClientRect();
+    return performance.now() - start;
+  }
+
+  const press = (key) => new KeyboardEvent('keydown', { key, bubbles: true, composed: true, cancelable: true });
+
+  async function repeat(once) {
+    const times = [];
+    for (let i = 0; i < warmUp + samples; i++) {
+      const time = await once(i);
+      if (i >= warmUp) times.push(time);
+      await frame();
+    }
+    return times;
+  }
+
+  /** The reader presses `]`; at the last step we go back to the first, untimed. */
+  async function step() {
+    const steps = Number(host.dataset.steps);
+    player.goto(0);
+    const times = await repeat(() => {
+      if (player.step === steps - 1) player.goto(0);
+      const before = player.step;
+      const time = timed(root.querySelector('[role=group]'), press(']'));
+      if (player.step !== before + 1) throw new Error('the step did not happen');
+      return time;
+    });
+    player.goto(0);
+    return times;
+  }
+
+  /** The reader types a number into the first cell of query and presses Enter; every later tensor is computed anew. */
+  async function type() {
+    return repeat(async (i) => {
+      const cell = root.querySelector('[role=grid] [role=gridcell]');
+      cell.focus();
+      cell.dispatchEvent(press('1'));
+      const field = root.querySelector('input[type=text]');
+      const value = (i % 2 ? -1 : 1) * (0.1 + (i % 7) / 10);
+      field.value = String(value);
+      await frame();
+      const time = timed(field, press('Enter'));
+      check(value);
+      return time;
+    });
+  }
+
+  /** The reader drags the slider of that cell. */
+  async function slide() {
+    root.querySelector('[role=grid] [role=gridcell]').focus();
+    await frame();
+    return repeat((i) => {
+      const slider = root.querySelector('input[type=range]');
+      slider.value = String(i % 2 ? 0.7 : -0.4);
+      const value = Number(slider.value);
+      const time = timed(slider, new Event('input', { bubbles: true, composed: true }));
+      check(value);
+      return time;
+    });
+  }
+
+  function check(value) {
+    if (player.values('query')[0][0] !== value) throw new Error(`query[0][0] is not ${value}: the edit did not happen`);
+  }
+
+  async function all() {
+    const steps = await step();
+    player.goto(1); // query · keyᵀ = scores: the largest matrices are on show
+    if (!player.values('scores').length) throw new Error('no scores');
+    return { step: steps, type: await type(), slide: await slide() };
+  }
+
+  return all();
+}

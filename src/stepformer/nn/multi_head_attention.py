@@ -1,0 +1,141 @@
+"""Multi-head attention in torch, as in `stepformer.reference.multi_head_attention`, and step by step with a cache."""
+
+from typing import NamedTuple
+
+import torch
+from torch import nn
+
+from stepformer.nn.attention import Attended, _attend, _without_hidden_rows, check_lengths
+from stepformer.nn.masks import causal_mask
+
+
+class KeyValueCache(NamedTuple):
+    """Keys (…, n_heads, n, d_k) and values (…, n_heads, n, d_v) of the tokens so far: all that later tokens need."""
+
+    key: torch.Tensor
+    value: torch.Tensor
+
+
+class MultiHeadAttention(nn.Module):
+    """Several attentions side by side, each on its own projection of the inputs.
+
+    Formula: `merge(attention(split(w_q(query)), split(w_k(key)), split(w_v(value))))`, then `w_o`
+    (Vaswani et al. 2017, section 3.2.2).
+
+    Three things differ from `torch.nn.MultiheadAttention`: True in a mask means "may attend"; weights are
+    returned for each head and before dropout; a query that may attend to nothing gives zeros before `w_o` in
+    every mode.
+
+    Args:
+        d_model: width of the inputs and of the output.
+        n_heads: number of heads.
+        d_k: width of the queries and keys of one head; d_model / n_heads if not given.
+        d_v: width of the values of one head; d_k if not given.
+        dropout: the share of weights that is set to zero at random in training.
+    """
+
+    def __init__(
+        self, d_model: int, n_heads: int, d_k: int | None = None, d_v: int | None = None, dropout: float = 0.0
+    ) -> None:
+        super().__init__()
+        if n_heads < 1 or (d_k is None and d_model % n_heads):
+            raise ValueError(f"d_model = {d_model} can not be split into n_heads = {n_heads} equal heads.")
+        d_k = d_model // n_heads if d_k is None else d_k
+        d_v = d_k if d_v is None else d_v
+        self.n_heads = n_heads
+        self.dropout = dropout
+        self.w_q = nn.Linear(d_model, n_heads * d_k)
+        self.w_k = nn.Linear(d_model, n_heads * d_k)
+        self.w_v = nn.Linear(d_model, n_heads * d_v)
+        self.w_o = nn.Linear(n_heads * d_v, d_model)
+
+    def forward(
+        self,
+        query: torch.Tensor,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        mask: torch.Tensor | None = None,
+        need_weights: bool = False,
+    ) -> Attended:
+        """Project, attend in every head, merge and project back.
+
+        Args:
+            query: (…, n_q, d_model).
+            key: (…, n_k, d_model).
+            value: (…, n_k, d_model).
+            mask: booleans (…, n_q, n_k), True = may attend; the same for every head.
+            need_weights: also return the weights.
+
+        Returns:
+            output (…, n_q, d_model), and weights (…, n_heads, n_q, n_k) or None.
+        """
+        check_lengths(query, key, value)
+        # Before the projections: 0 · NaN in a gradient of their weights would be NaN.
+        key, value = _without_hidden_rows(query, key, value, mask)
+        query_heads = split_heads(self.w_q(query), self.n_heads)  # (…, n_heads, n_q, d_k)
+        key_heads = split_heads(self.w_k(key), self.n_heads)  # (…, n_heads, n_k, d_k)
+        value_heads = split_heads(self.w_v(value), self.n_heads)  # (…, n_heads, n_k, d_v)
+        return self._join(query_heads, key_heads, value_heads, mask, need_weights)
+
+    def step(
+        self, x: torch.Tensor, cache: KeyValueCache | None = None, need_weights: bool = False
+    ) -> tuple[Attended, KeyValueCache]:
+        """Self-attention of new tokens to all tokens so far, without projecting the earlier ones again.
+
+        What comes out are the last rows of `forward` with a causal mask. For one new token after n others it
+        costs O(n), where `forward` costs O(n²).
+
+        Args:
+            x: (…, m, d_model), the new tokens; one, when a model writes token by token.
+            cache: what the step before returned; None at the first.
+            need_weights: also return the weights.
+
+        Returns:
+            The output (…, m, d_model) of the new tokens with weights (…, n_heads, m, n + m) or None; and the cache,
+            which now holds the new tokens as well.
+        """
+        query, key, value = (split_heads(w(x), self.n_heads) for w in (self.w_q, self.w_k, self.w_v))
+        if cache is not None:
+            key, value = torch.cat([cache.key, key], dim=-2), torch.cat([cache.value, value], dim=-2)
+        # One new token may attend to everything; of several, none to a later one.
+        mask = None if x.shape[-2] == 1 else causal_mask(x, key)
+        return self._join(query, key, value, mask, need_weights), KeyValueCache(key, value)
+
+    def _join(
+        self,
+        query_heads: torch.Tensor,
+        key_heads: torch.Tensor,
+        value_heads: torch.Tensor,
+        mask: torch.Tensor | None,
+        need_weights: bool,
+    ) -> Attended:
+        """Attend in every head, merge the heads and project back."""
+        for_heads = None if mask is None else mask.unsqueeze(-3)  # (…, 1, n_q, n_k)
+        dropout = self.dropout if self.training else 0.0
+        attended = _attend(query_heads, key_heads, value_heads, for_heads, dropout, need_weights)
+        return Attended(self.w_o(merge_heads(attended.output)), attended.weights)
+
+
+def split_heads(x: torch.Tensor, n_heads: int) -> torch.Tensor:
+    """Cut the width of every token into heads: reshape first, then move the head axis forward.
+
+    Args:
+        x: (…, n, d).
+        n_heads: number of heads, a divisor of d.
+
+    Returns:
+        (…, n_heads, n, d / n_heads).
+    """
+    return x.unflatten(-1, (n_heads, -1)).transpose(-2, -3)
+
+
+def merge_heads(x: torch.Tensor) -> torch.Tensor:
+    """Put the heads of every token side by side again: the inverse of `split_heads`.
+
+    Args:
+        x: (…, n_heads, n, d_v).
+
+    Returns:
+        (…, n, n_heads * d_v).
+    """
+    return x.transpose(-2, -3).flatten(-2)

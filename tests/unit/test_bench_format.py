@@ -1,0 +1,73 @@
+"""The committed figures have the fields that the book and the README read. Measuring is not testing: `make bench`."""
+
+import json
+import re
+
+import pytest
+from helpers import ROOT
+
+BENCH = ROOT / "bench"
+DOCUMENTS = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(BENCH.glob("*.json"))}
+# Figures that must be held against a bar, whatever else is measured.
+BARS = {
+    "import_time": {"more_than_numpy", "heavy_modules"},
+    "latency": {"type_toy_p95", "type_64x64_p95", "slide_toy_p95", "slide_64x64_p95"},
+    "multi_head": {"ratio", "ratio_weights", "misfit"},
+    "page": {"weight", "weight_with_math", "weight_own", "mounted_ratio", "mounted_ratio_slow"},
+}
+
+
+@pytest.fixture
+def bench(monkeypatch):
+    """Return the names of the scripts that `make bench` runs, and the module that states figures."""
+    monkeypatch.syspath_prepend(str(BENCH))
+    import results
+    import run
+
+    return run.BENCHMARKS, results
+
+
+def test_every_benchmark_has_its_script_and_its_committed_figures(bench):
+    names, _ = bench
+    assert set(names) == set(DOCUMENTS)
+    assert set(BARS) <= set(names)
+    assert all((BENCH / f"{name}.py").is_file() for name in names)
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_a_file_says_how_when_and_on_what_class_of_computer(name):
+    document = DOCUMENTS[name]
+    assert set(document) == {"benchmark", "how", "date", "machine", "versions", "figures"}
+    assert document["benchmark"] == name
+    assert len(document["how"]) > 40
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", document["date"])
+    assert re.fullmatch(r"(x86-64|arm64), \d+ cores", document["machine"])
+    assert "python" in document["versions"]
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_every_figure_is_a_number_with_its_meaning_and_an_honest_verdict(name):
+    figures = DOCUMENTS[name]["figures"]
+    assert BARS.get(name, set()) <= {key for key, figure in figures.items() if figure["bar"] is not None}
+    for figure in figures.values():
+        assert set(figure) == {"what", "value", "unit", "bar", "met"}
+        assert figure["what"]
+        assert figure["value"] >= 0
+        assert figure["met"] is (None if figure["bar"] is None else figure["value"] <= figure["bar"])
+
+
+def test_percentiles_are_measured_numbers(bench):
+    _, results = bench
+    assert results.percentile([3, 1, 2], 50) == 2
+    assert results.percentile(range(1, 201), 95) == 190
+    assert results.percentile([7], 95) == 7
+
+
+def test_the_table_names_a_missed_bar(bench, tmp_path, monkeypatch):
+    _, results = bench
+    monkeypatch.setattr(results, "BENCH", tmp_path)
+    figures = [results.Figure("a", "first", 2.0, "ms", bar=1), results.Figure("b", "second", 0.5, "s", bar=1)]
+    path = results.write("example", [*figures, results.Figure("c", "third", 3.14159, "×")], {}, "one run")
+    lines = results.table([path]).splitlines()
+    assert [line.split()[-1] for line in lines[2:]] == ["MISSED", "met", "×"]
+    assert "3.142 ×" in lines[4]

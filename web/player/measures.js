@@ -1,0 +1,53 @@
+/** The widths that the layout of matrices is worked out from, in pixels. */
+import { h } from './dom.js';
+
+/** Labels are set a little smaller than the numbers; see style.css. */
+const LABEL_SIZE = 0.75 / 0.8125;
+const DIGITS = '0000000000';
+
+/** One canvas serves all players; it measures text without laying out the page. */
+let canvas = null;
+
+/** @typedef {{room: number, digit: number, label: (text: string) => number, widest: Function}} Measures */
+export class Measures {
+  /** @param {HTMLElement} stage  what the matrices stand in */
+  constructor(stage) {
+    this.stage = stage;
+    this.probe = h('span.probe', { 'aria-hidden': 'true' }, DIGITS);
+    stage.append(this.probe);
+    this.take();
+  }
+
+  /** Measures again; true where something has changed. */
+  take() {
+    const room = this.stage.clientWidth || 520;
+    const digit = this.probe.getBoundingClientRect().width / DIGITS.length || 7.5;
+    if (room === this.room && digit === this.digit) return false;
+    /** Pixels across, and pixels a digit takes in a matrix. */
+    Object.assign(this, { room, digit });
+    const { fontFamily, fontSize } = getComputedStyle(this.probe);
+    this.font = `${(parseFloat(fontSize) || 13) * LABEL_SIZE}px ${fontFamily || 'sans-serif'}`;
+    this.known = new Map();
+    return true;
+  }
+
+  /** The width of a label. */
+  label(text) {
+    if (!this.known.has(text)) {
+      canvas ??= document.createElement('canvas').getContext('2d');
+      canvas.font = this.font;
+      this.known.set(text, canvas.measureText(text).width);
+    }
+    return this.known.get(text);
+  }
+
+  /** The width of the widest of some labels, but no more than `most`. */
+  widest(texts, most) {
+    let width = 0;
+    for (const text of texts) {
+      width = Math.max(width, this.label(text));
+      if (width >= most) return most;
+    }
+    return width;
+  }
+}

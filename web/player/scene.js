@@ -1,0 +1,255 @@
+/**
+ * What is on show: the step's matrices, the chosen cell, where it comes from and where it goes. No page is
+ * needed here.
+ *
+ * @typedef {{id: number, index: number[], value: number, old: number|null, dtype: string, words: string[]|null,
+ *   empty: boolean, producer: Object|null, ids: number[],
+ *   explanation: import('../explain.js').Explanation|null}} Cell
+ *   `producer`: the step that makes the cell's tensor; `ids`: that step's inputs; `old`: the unedited value,
+ *   if it is another
+ */
+import { explain, references } from '../explain.js';
+import { offset } from '../tensor.js';
+import { clamp } from './matrix.js';
+import { lastPart, roleOf, roleOfAxis } from './roles.js';
+import { sameShape } from './session.js';
+
+const NOTHING = new Set();
+/** Cells that a chosen input cell reaches are looked for only where that takes no noticeable time. */
+const MOST_FED_TERMS = 4000;
+
+export class Scene {
+  /** @param {import('./session.js').Session} session */
+  constructor(session) {
+    this.session = session;
+    /** The place on show of each axis that is neither rows nor columns, by the name of the axis. */
+    this.slices = new Map();
+    this.chooseFirst();
+  }
+
+  /** The cell of the result with which a step begins: the first, or the one at the places shown so far. */
+  chooseFirst() {
+    const axes = this.session.axes(this.step.output);
+    this.chosen = { slot: 'output', cell: [-2, -1].map((k) => this.slices.get(axes.at(k)) ?? 0) };
+  }
+
+  get step() {
+    return this.session.steps[this.session.step];
+  }
+
+  /** The tensors on show: the inputs, then the output. */
+  get ids() {
+    return [...this.step.inputs, this.step.output];
+  }
+
+  get chosenId() {
+    const { slot } = this.chosen;
+    return slot === 'output' ? this.step.output : this.step.inputs[slot];
+  }
+
+  value(id) {
+    return this.session.run.values[id];
+  }
+
+  name(id) {
+    return lastPart(this.session.program.tensors[id].name);
+  }
+
+  /** Chooses a cell that exists: another run may have made the matrix smaller. */
+  settle() {
+    if (this.chosenId === undefined) this.chooseFirst();
+    const { shape } = this.value(this.chosenId);
+    const [row, column] = this.chosen.cell;
+    this.chosen.cell = [clamp(row, shape.at(-2) ?? 1), clamp(column, shape.at(-1) ?? 1)];
+  }
+
+  /** The leading index at which a tensor is shown. */
+  lead(id) {
+    const { shape } = this.value(id);
+    return this.session
+      .axes(id)
+      .slice(0, -2)
+      .map((axis, k) => clamp(this.slices.get(axis) ?? 0, shape[k]));
+  }
+
+  /** Shows the matrix in which a cell lies. */
+  turnTo(id, index, except = []) {
+    this.session
+      .axes(id)
+      .slice(0, -2)
+      .forEach((axis, k) => {
+        if (!except.includes(axis)) this.slices.set(axis, index[k]);
+      });
+  }
+
+  /**
+   * Where the chosen result comes from another head (or other leading index) than is shown, shows that one.
+   */
+  turnToSources() {
+    if (this.chosen.slot !== 'output') return;
+    const { explanation, ids } = this.chosenCell();
+    if (!explanation) return;
+    const kept = this.session.axes(this.step.output).slice(0, -2);
+    for (const { input, index } of references(explanation)) this.turnTo(ids[input], index, kept);
+  }
+
+  /** @returns {Cell} */
+  chosenCell() {
+    const { session } = this;
+    const id = this.chosenId;
+    const { shape, data, dtype } = this.value(id);
+    const index = fullIndex(shape, this.lead(id), this.chosen.cell);
+    const place = offset(shape, index);
+    const producer = session.steps.find((step) => step.output === id) ?? null;
+    const ids = producer?.inputs ?? [];
+    const empty = data.length === 0;
+    const before = this.#before(id);
+    const explained = producer && !producer.overridden && !empty;
+    return {
+      id,
+      index,
+      dtype,
+      producer,
+      ids,
+      empty,
+      value: data[place],
+      old: before && before.data[place] !== data[place] ? before.data[place] : null,
+      words: session.program.tensors[id].vocabulary,
+      explanation: explained
+        ? explain(
+            producer.op,
+            ids.map((input) => this.value(input)),
+            producer.attributes,
+            this.value(id),
+            index,
+          )
+        : null,
+    };
+  }
+
+  /** The unedited value of a tensor that differs from it in some cell, or null. */
+  #before(id) {
+    const before = this.session.untouched.values[id];
+    return this.session.changed.has(id) && sameShape(before, this.value(id)) ? before : null;
+  }
+
+  /**
+   * The views of the matrices on show, inputs first; see matrix.js.
+   * @param {Cell} cell  the chosen one
+   * @param {import('./measures.js').Measures} measures
+   */
+  views(cell, measures) {
+    const { ids } = this;
+    const lit = this.#lit(cell);
+    const fed = this.chosen.slot === 'output' ? NOTHING : this.#fed(cell);
+    return ids.map((id, i) => {
+      const isOutput = i === ids.length - 1;
+      return {
+        ...this.#view(id),
+        measures,
+        lit: lit[i],
+        fed: isOutput ? fed : NOTHING,
+        chosen: this.chosen.slot === (isOutput ? 'output' : i) ? this.chosen.cell : null,
+      };
+    });
+  }
+
+  #view(id) {
+    const { session } = this;
+    const { name, vocabulary } = session.program.tensors[id];
+    const tensor = this.value(id);
+    const axes = session.axes(id).map((axis, k) => ({
+      name: axis,
+      role: roleOfAxis(axis),
+      labels: session.axisLabels(axis, tensor.shape[k]),
+    }));
+    const producer = session.steps.find((step) => step.output === id);
+    return {
+      name: lastPart(name),
+      fullName: name,
+      role: roleOf(name),
+      tensor,
+      words: vocabulary,
+      lead: this.lead(id),
+      rowAxis: axes.at(-2) ?? null,
+      columnAxis: axes.at(-1) ?? null,
+      probabilities: ['softmax', 'hardmax'].includes(producer?.op),
+      before: this.#before(id),
+      replaced: Boolean(producer) && session.overrides.has(id),
+    };
+  }
+
+  /** For each matrix on show: the places that make the chosen cell. */
+  #lit(cell) {
+    const lit = this.ids.map(() => NOTHING);
+    if (!cell.explanation) return lit;
+    for (const { input, index } of references(cell.explanation)) {
+      const place = offset(this.value(cell.ids[input]).shape, index);
+      this.ids.forEach((id, i) => {
+        // The same tensor may be two inputs of a step: the slot counts then, not the tensor.
+        const shown = this.chosen.slot === 'output' ? i === input : id === cell.ids[input];
+        if (!shown) return;
+        if (lit[i] === NOTHING) lit[i] = new Set();
+        lit[i].add(place);
+      });
+    }
+    return lit;
+  }
+
+  /** The places of the output that the chosen input cell goes into. */
+  #fed({ index }) {
+    const { op, attributes, overridden, output: id } = this.step;
+    const output = this.value(id);
+    const inputs = this.step.inputs.map((input) => this.value(input));
+    const [rows, columns] = [output.shape.at(-2) ?? 1, output.shape.at(-1) ?? 1];
+    if (overridden || rows * columns * (inputs[0].shape.at(-1) ?? 1) > MOST_FED_TERMS) return NOTHING;
+    const fed = new Set();
+    for (let i = 0; i < rows; i++) {
+      for (let j = 0; j < columns; j++) {
+        const cell = fullIndex(output.shape, this.lead(id), [i, j]);
+        const uses = references(explain(op, inputs, attributes, output, cell)).some(
+          (ref) => ref.input === this.chosen.slot && String(ref.index) === String(index),
+        );
+        if (uses) fed.add(offset(output.shape, cell));
+      }
+    }
+    return fed;
+  }
+
+  /** The axes of the matrices on show that are neither rows nor columns, with the place that is shown. */
+  leadingAxes() {
+    const lengths = new Map();
+    for (const id of this.ids) {
+      const { shape } = this.value(id);
+      this.session
+        .axes(id)
+        .slice(0, -2)
+        .forEach((axis, k) => {
+          if (shape[k] > 1) lengths.set(axis, Math.max(shape[k], lengths.get(axis) ?? 0));
+        });
+    }
+    return [...lengths].map(([axis, length]) => ({
+      axis,
+      labels: this.session.axisLabels(axis, length),
+      chosen: clamp(this.slices.get(axis) ?? 0, length),
+    }));
+  }
+
+  /** What the place of a cell is called, axis by axis. */
+  indexLabels(id, index) {
+    const { shape } = this.value(id);
+    // The words of a token vector would name its positions by what they hold.
+    const holdsWords = Boolean(this.session.program.tensors[id].vocabulary);
+    return this.session.axes(id).map((axis, k) => ({
+      axis,
+      role: roleOfAxis(axis),
+      text: holdsWords ? String(index[k]) : this.session.axisLabels(axis, shape[k])[index[k]],
+    }));
+  }
+}
+
+/** The index of a cell of a matrix, vector or scalar, from its leading index, row and column. */
+function fullIndex(shape, lead, [row, column]) {
+  const rank = shape.length;
+  return rank > 1 ? [...lead, row, column] : rank === 1 ? [column] : [];
+}

@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseProgram } from '../program.js';
+import { parseNumber } from './number.js';
+import { Session } from './session.js';
+import { TEXT } from './text.js';
+
+/** total = a + b, half = total / two, with a token leaf, a mask, and a switch that multiplies instead. */
+const PROGRAM = {
+  format: 'stepformer.trace/1',
+  title: 'sums',
+  labels: {},
+  tensors: [
+    { name: 'a', axes: ['row', 'column'], dtype: 'float', shape: [2, 3], data: [1, 2, 3, 4, 5, 6] },
+    { name: 'b', axes: ['column'], dtype: 'float', shape: [3], data: [10, 20, 30] },
+    { name: 'two', axes: [], dtype: 'float', shape: [], data: [2] },
+    { name: 'sums.total', axes: ['row', 'column'], dtype: 'float' },
+    { name: 'sums.half', axes: ['row', 'column'], dtype: 'float' },
+    {
+      name: 'words',
+      axes: ['column'],
+      dtype: 'int',
+      shape: [3],
+      data: [1, 2, 1],
+      vocabulary: ['<pad>', 'Tom', 'Jerry'],
+      token_rule: 'space',
+    },
+    {
+      name: 'allowed',
+      axes: ['row', 'column'],
+      dtype: 'bool',
+      shape: [2, 3],
+      data: [true, true, false, true, true, true],
+    },
+    { name: 'sums.kept', axes: ['row', 'column'], dtype: 'float' },
+  ],
+  steps: [
+    { op: 'add', inputs: [0, 1], output: 3, scope: 'sums', attributes: {} },
+    { op: 'divide', inputs: [3, 2], output: 4, scope: 'sums', attributes: {} },
+    { op: 'mask', inputs: [4, 6], output: 7, scope: 'sums', attributes: {} },
+  ],
+  breaks: [
+    {
+      name: 'multiply',
+      edits: [{ tensor: 'total', op: 'multiply' }],
+      symptom: 'too large',
+      caught_by: 'test_sums',
+    },
+  ],
+};
+const session = (start) => new Session(parseProgram(PROGRAM), start);
+
+test('an edit of a leaf reaches everything after it, and only that', () => {
+  const s = session();
+  s.set('a', [1, 2], 0);
+  assert.deepEqual(s.nested('total'), [
+    [11, 22, 33],
+    [14, 25, 30],
+  ]);
+  assert.equal(s.nested('half')[1][2], 15);
+  assert.deepEqual(
+    [...s.changed].map((id) => s.program.tensors[id].name),
+    ['a', 'sums.total', 'sums.half', 'sums.kept'],
+  );
+  assert.equal(s.program.tensors[0].value.data[5], 6, 'the program itself is not changed');
+});
+
+test('an edited result no longer follows its inputs', () => {
+  const s = session();
+  s.set('half', [0, 0], 100);
+  s.set('a', [0, 1], -20);
+  assert.deepEqual(s.nested('half')[0], [100, 11, 16.5]);
+  assert.equal(s.nested('total')[0][1], 0);
+});
+
+test('the values follow from the list of edits and the breaks alone, in whatever order the reader went', () => {
+  const one = session();
+  one.set('half', [0, 0], 100);
+  one.set('a', [0, 1], 7);
+  one.setBreak('multiply', true);
+  const other = session();
+  other.setBreak('multiply', true);
+  other.restore(one.edits, one.breaks);
+  assert.deepEqual(other.nested('kept'), one.nested('kept'));
+  assert.deepEqual(one.nested('half'), [
+    [100, 20, 45],
+    [20, 50, 90],
+  ]);
+});
+
+test('changing the same cell again replaces the last edit', () => {
+  const s = session();
+  for (const value of [1, 2, 3]) s.set('b', [0], value);
+  assert.deepEqual(s.edits, [['b', [0], 3]]);
+  s.set('b', [1], 0);
+  s.set('b', [0], 4);
+  assert.equal(s.edits.length, 3);
+});
+
+test('reset gives back the values of the program', () => {
+  const s = session();
+  const before = s.nested('kept');
+  s.set('allowed', [0, 2], true);
+  s.setBreak('multiply', true);
+  assert.notDeepEqual(s.nested('kept'), before);
+  s.reset();
+  assert.deepEqual(s.nested('kept'), before);
+  assert.deepEqual([s.edits, s.breaks, s.changed.size], [[], [], 0]);
+});
+
+test('words and masks', () => {
+  const s = session();
+  s.set('words', [0], 'Jerry');
+  s.set('allowed', [1, 0], 0);
+  assert.deepEqual(s.edits, [
+    ['words', [0], 2],
+    ['allowed', [1, 0], false],
+  ]);
+  assert.deepEqual(s.axisLabels('column', 3), ['Jerry', 'Jerry', 'Tom']);
+  assert.equal(s.nested('kept')[1][0], -Infinity);
+});
+
+test('what cannot be set or computed is an error and changes nothing', () => {
+  const s = session();
+  s.set('a', [0, 0], 5);
+  const before = JSON.stringify([s.edits, s.breaks, s.nested('kept')]);
+  const attempts = [
+    ['nothing', [0], 1],
+    ['a', [2, 0], 1],
+    ['a', [0], 1],
+    ['a', [0, 0.5], 1],
+    ['a', [-1, 0], 1],
+    ['a', '00', 1],
+    ['a', [0, 0], NaN],
+    ['a', [0, 0], Infinity],
+    ['a', [0, 0], '1'],
+    ['a', [0, 0], null],
+    ['words', [0], 3],
+    ['words', [0], -1],
+    ['words', [0], 0.5],
+    ['words', [0], 'Spike'],
+    ['allowed', [0, 0], 0.5],
+    ['two', [], 0],
+  ];
+  for (const [name, index, value] of attempts) {
+    assert.throws(() => s.set(name, index, value), Error, `${name} ${index} ${value}`);
+  }
+  assert.throws(() => s.setBreak('nothing', true), /no switch called nothing/);
+  assert.equal(JSON.stringify([s.edits, s.breaks, s.nested('kept')]), before);
+});
+
+test('the start is a step number or the name of a result', () => {
+  assert.equal(session(2).step, 2);
+  assert.equal(session(99).step, 2);
+  assert.equal(session('half').step, 1);
+  for (const start of ['a', 'nothing', null, 1.5]) assert.throws(() => session(start), Error, String(start));
+});
+
+test('numbers as readers type them', () => {
+  const read = {
+    1.5: 1.5,
+    '1,5': 1.5,
+    ' −2 ': -2,
+    '-.5': -0.5,
+    '3e-2': 0.03,
+    '1/4': 0.25,
+    '-1 / 4': -0.25,
+    '+7': 7,
+    '2.': 2,
+  };
+  for (const [text, value] of Object.entries(read)) assert.equal(parseNumber(text), value, text);
+  for (const text of [
+    '',
+    ' ',
+    'x',
+    '1 2',
+    '1,2,3',
+    '1.000,5',
+    '1/0',
+    '0/0',
+    '1e999',
+    '0x1',
+    'NaN',
+    '-',
+    '.',
+    '1/2/3',
+  ]) {
+    assert.equal(parseNumber(text), null, text);
+  }
+});
+
+test('every text is one complete template: all its places have names', () => {
+  for (const [key, text] of Object.entries(TEXT)) {
+    assert.equal(typeof text, 'string', key);
+    assert.equal(text.replace(/\{[a-z]\w*\}/g, '').search(/[{}]/), -1, key);
+  }
+});
