@@ -59,7 +59,8 @@ def attention_from_states(leaves: Mapping[str, torch.Tensor]) -> Results:
 
 def additive_attention(leaves: Mapping[str, torch.Tensor]) -> Results:
     pairs = (leaves["query"] @ leaves["w_query"])[:, None] + (leaves["key"] @ leaves["w_key"])[None, :]
-    return named("additive_attention", attend(torch.einsum("qku,u->qk", pairs.tanh(), leaves["v"]), leaves["value"]))
+    scores = torch.einsum("qku,u->qk", pairs.tanh(), leaves["w_score"])
+    return named("additive_attention", attend(scores, leaves["value"]))
 
 
 def multi_head_attention(leaves: Mapping[str, torch.Tensor], causal: bool = True) -> Results:

@@ -16,7 +16,14 @@ CHECKS: dict[str, Check] = {}
 
 
 def check(function: Check) -> Check:
-    """Register a check under its own name."""
+    """Register a check under its own name.
+
+    Args:
+        function: takes a trace and raises AssertionError with a message for the reader.
+
+    Returns:
+        The function itself.
+    """
     CHECKS[function.__name__] = function
     return function
 
@@ -82,7 +89,7 @@ def each_role_has_its_own_projection(trace: Trace) -> None:
 def queries_come_from_the_target(trace: Trace) -> None:
     """In cross-attention the target asks: its rows times W^Q are the queries."""
     expected = np.einsum("...nd,dk->...nk", trace["x"], trace["w_q.weight"])
-    _require(_close(trace["query"], expected), "The query is not x times w_q.weight: it is not the target that asks.")
+    _require(_close(trace["query"], expected), "The query is not x times w_q.weight.")
 
 
 @check
@@ -126,7 +133,7 @@ def each_word_attends_to_the_word_before_it(trace: Trace) -> None:
 
 @check
 def sine_and_cosine_alternate(trace: Trace) -> None:
-    """At position 0 every sine is 0 and every cosine 1, so its row must read 0, 1, 0, 1, …"""
+    """At position 0 every sine is 0 and every cosine 1, so its row must read 0, 1, 0, 1 and so on."""
     first = trace["positions"][0]
     _require(_close(first, np.arange(len(first)) % 2 * 1.0), f"Position 0 has the row {np.round(first, 2)}.")
 
@@ -175,7 +182,7 @@ def each_head_gets_its_own_columns(trace: Trace) -> None:
         heads = trace[cut]
         blocks = np.split(trace[whole], len(heads), axis=-1)
         own = _close(heads, np.stack(blocks))
-        _require(own, f"A head of {cut} is not a block of columns of {whole}: rows are mixed.")
+        _require(own, f"The heads in {cut} are not blocks of columns of {whole}: rows are mixed.")
 
 
 @check

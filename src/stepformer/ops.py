@@ -468,7 +468,7 @@ def mask_opposite(scores: np.ndarray, allowed: np.ndarray) -> np.ndarray:
 def mask_transposed(scores: np.ndarray, allowed: np.ndarray) -> np.ndarray:
     """The mask laid along the wrong axis: it hides queries where it should hide keys.
 
-    Formula: `out[i, j] = scores[i, j] if allowed[j, i] else -inf`. Kept so that the mistake can be switched on and seen.
+    Formula: `out[i, j] = scores[i, j] if allowed[j, i] else -inf`. Kept so that the mistake can be seen.
 
     Args:
         scores: (…, n_q, n_k) numbers.

@@ -3,6 +3,8 @@
 import ast
 import re
 import subprocess
+import sys
+from importlib.metadata import packages_distributions
 
 import pytest
 from helpers import PACKAGE, ROOT, tracked_files
@@ -80,6 +82,24 @@ def test_every_requirement_is_pinned_exactly():
     pins = [line for line in lines if line and not line.startswith("#")]
     assert pins
     assert [line for line in pins if not re.fullmatch(r"[a-z0-9-]+==[\w.]+", line)] == []
+
+
+def test_every_package_that_is_imported_is_pinned():
+    pins = set(re.findall(r"^([a-z0-9-]+)==", (ROOT / "requirements.txt").read_text(encoding="utf-8"), flags=re.M))
+    sources = [path for path in tracked_files() if path.suffix == ".py"]
+    ours = {path.stem for path in sources} | {path.parent.name for path in sources}
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in sources]
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    names |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
+    modules = {name.split(".")[0] for name in names} - ours - sys.stdlib_module_names
+    providers = packages_distributions()
+    unpinned = {module for module in modules if pins.isdisjoint(_canonical(name) for name in providers.get(module, []))}
+    assert unpinned == set()
+
+
+def _canonical(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def test_the_readme_names_the_pinned_torch():

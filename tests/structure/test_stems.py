@@ -31,6 +31,12 @@ STEMS = {
     "cross_attention": Stem(
         "cross_attention.py", "cross_attention.py", "test_cross_attention.py", "07_cross_attention.ipynb"
     ),
+    "multi_head_attention": Stem(
+        "multi_head_attention.py",
+        "multi_head_attention.py",
+        "test_multi_head_attention.py",
+        "08_multi_head_attention.ipynb",
+    ),
     "masks": Stem("masks.py", "masks.py", "test_masks.py", "05_attention.ipynb"),
 }
 

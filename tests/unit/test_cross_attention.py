@@ -269,7 +269,7 @@ def test_where_the_lengths_differ_a_mask_along_the_wrong_axis_does_not_fit():
 
 def test_a_target_that_asks_itself_never_sees_the_source():
     trace = examples.cross_attention().with_breaks(*mistakes.CROSS_ATTENTION)
-    wrong = trace.broken("Take keys and values from the target too")
+    wrong = trace.broken("Let the target ask itself")
     other = wrong.run({"src": "Jerry run"})
     assert np.array_equal(other["attention.output"], wrong["attention.output"])
     assert not np.array_equal(trace.run({"src": "Jerry run"})["attention.output"], trace["attention.output"])

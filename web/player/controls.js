@@ -187,8 +187,8 @@ export class AxisPicker {
     const element = h(
       'fieldset.slice',
       {},
-      h('legend', { 'data-role': roleOfAxis(axis) }, axis),
-      ...labels.map((label, i) => h('label', {}, inputs[i], h('span', {}, label))),
+      h('legend.axis', { 'data-role': roleOfAxis(axis) }, axis),
+      ...labels.map((label, i) => h('label', {}, inputs[i], h('span.pick', {}, label))),
     );
     return {
       element,
@@ -204,7 +204,7 @@ export class AxisPicker {
       { on: { change: () => this.choose(axis, select.selectedIndex) } },
       ...labels.map((label) => h('option', {}, label)),
     );
-    const element = h('label.slice', {}, h('span', { 'data-role': roleOfAxis(axis) }, axis), select);
+    const element = h('label.slice', {}, h('span.axis', { 'data-role': roleOfAxis(axis) }, axis), select);
     return {
       element,
       show: (chosen) => {

@@ -34,7 +34,7 @@ export class Editor {
     const { value, typed } = this.options;
     const shown = Number.isFinite(value) ? String(Number(value.toPrecision(6))).replace('-', '−') : '';
     this.shown = shown;
-    const field = h('input', {
+    const field = h('input.field', {
       type: 'text',
       autocomplete: 'off',
       spellcheck: 'false',
@@ -48,7 +48,7 @@ export class Editor {
   #wordField() {
     const { words, value } = this.options;
     const field = h(
-      'select',
+      'select.field',
       { on: { change: () => this.#commit(field.selectedIndex) } },
       ...words.map((word) => h('option', {}, word)),
     );

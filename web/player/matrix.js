@@ -54,7 +54,7 @@ export class Matrix {
           focusin: (event) => this.#focused(event),
         },
       },
-      h('div', { role: 'rowgroup' }, this.head),
+      h('div.top', { role: 'rowgroup' }, this.head),
       this.body,
     );
     this.low = h('span');

@@ -54,7 +54,7 @@ const STRENGTHS = [11, 18, 25, 31, 36, 41, 46, 51, 56, 61];
 export const TONE_STYLE = ['positive', 'negative', 'share']
   .flatMap((tone) =>
     STRENGTHS.map(
-      (strength, i) => `.${tone}.s${i + 1}{background:color-mix(in srgb,var(--${tone}) ${strength}%,var(--paper))}`,
+      (strength, i) => `.${tone}.s${i + 1}{background-color:color-mix(in srgb,var(--${tone}) ${strength}%,var(--paper))}`,
     ),
   )
   .join('');

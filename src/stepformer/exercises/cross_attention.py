@@ -167,7 +167,7 @@ WRITE = Code(
         Wrong(_scaled_by_d_model, "You divide by the root of d_model. It is the width of a query that counts, d_k."),
         Wrong(_softmax_over_queries, "Softmax runs along the queries. The weights of each row must sum to 1."),
     ],
-    right="Your function agrees with the library, for sources longer and shorter than the target.",
+    right="Your function agrees with the library, for short sources and long ones.",
 )
 
 EXERCISES = (SHAPE, EASY, SAVED, MASK, LAYERS, WRITE)

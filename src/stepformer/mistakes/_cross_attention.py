@@ -15,10 +15,10 @@ SWAP_THE_ROLES = Break(
 )
 
 ASK_YOURSELF = Break(
-    "Take keys and values from the target too",
+    "Let the target ask itself",
     (Edit("key", inputs=("x", "w_k.weight")), Edit("value", inputs=("x", "w_v.weight"))),
-    "The target asks itself. Type another English sentence: query, key, value and everything after them stay as they "
-    "are, so the decoder writes without ever having seen the source.",
+    "Choose other English words: query, key, value and everything after them stay as they are. The decoder writes "
+    "without ever having seen the source.",
     "keys_and_values_come_from_the_source",
 )
 
@@ -57,8 +57,8 @@ MASK_OF_THE_TARGET = Break(
 CAUSAL_MASK = Break(
     "Use a causal mask",
     Edit("memory_mask", op="causal_mask", inputs=("x", "memory")),
-    "汤姆 may ask Tom only, 追逐 may ask Tom and chase. The source has been read to its end, so there is no future to "
-    "hide: a language that says the verb first would never find it.",
+    "汤姆 may ask Tom only, 追逐 may ask Tom and chase. But the source has been read to its end, there is no future to "
+    "hide: a target word whose partner stands later in the source can not find it.",
     "every_visible_key_has_a_share",
 )
 
