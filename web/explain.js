@@ -163,7 +163,7 @@ const EXPLAIN = {
   },
 
   softmax(cell, of = '') {
-    const axis = resolveAxis('softmax', cell.attributes.axis, cell.shape);
+    const axis = resolveAxis(cell.attributes.axis, cell.shape);
     const scores = line(cell, axis);
     if (scores.every(({ value }) => value === -Infinity))
       return choice('softmax.nothing_allowed', num(0), scores);
@@ -186,7 +186,7 @@ const EXPLAIN = {
   },
 
   hardmax(cell) {
-    const axis = resolveAxis('hardmax', cell.attributes.axis, cell.shape);
+    const axis = resolveAxis(cell.attributes.axis, cell.shape);
     const scores = line(cell, axis);
     const values = scores.map(({ value }) => value);
     const largest = Math.max(...values);
@@ -286,7 +286,7 @@ const EXPLAIN = {
   },
 
   concat({ inputs, ref, index, shape, attributes }) {
-    const axis = resolveAxis('concat', attributes.axis, shape);
+    const axis = resolveAxis(attributes.axis, shape);
     let part = 0;
     let place = index[axis];
     while (place >= inputs[part].shape[axis]) {

@@ -105,17 +105,17 @@ export const RULES = {
   scores: '{argument} holds {value} at {index}: scores are finite, or −∞ where they are masked',
   at_least: '{argument} has the shape {shape}, but at least {rank} axes are needed',
   broadcast:
-    '{first} of shape {shape} and {second} of shape {other} do not fit: ' +
+    '{argument} of shape {shape} and {second} of shape {other} do not fit: ' +
     'compared from the last axis, lengths must be equal or 1',
   mask_shape:
     '{argument} of shape {shape} does not fit scores of shape {other}: ' +
     'compared from the last axis, its lengths must be equal to theirs or 1',
   inner:
-    '{first} of shape {shape} and {second} of shape {other} do not fit: ' +
-    'a row of {first} has {inner} values, but a column of {second} has {rows}',
+    '{argument} of shape {shape} and {second} of shape {other} do not fit: ' +
+    'a row of {argument} has {inner} values, but a column of {second} has {rows}',
   keys:
-    '{first} of shape {shape} and {second} of shape {other} do not fit: ' +
-    '{first} has {rows} rows, but {second} is a mask for {keys} keys',
+    '{argument} of shape {shape} and {second} of shape {other} do not fit: ' +
+    '{argument} has {rows} rows, but {second} is a mask for {keys} keys',
   matrix: '{argument} must be a matrix (2 axes), but has the shape {shape}',
   vector: '{argument} must have the shape {expected}, but has the shape {shape}',
   zero_divisor: '{argument} holds a zero at {index}: division by zero',
@@ -130,7 +130,7 @@ export const RULES = {
   token_range: '{argument} holds the token id {id} at {index}, but the table has only the rows 0 to {last}',
   too_long: '{argument} has {rows} rows, one for each position, but there are {n} tokens: {n} > {rows}',
   pairs: '{argument} of shape {shape} has an odd width, but columns are turned in pairs',
-  width: '{first} of shape {shape} and {second} of shape {other} do not fit: their last axes must be equal',
+  width: '{argument} of shape {shape} and {second} of shape {other} do not fit: their last axes must be equal',
 };
 
 /** Puts the parameters into a template: fill('{n} keys', {n: 3}) is '3 keys'. */

@@ -3,6 +3,9 @@
  * `edits` (a list of [tensor, index, value]) and `state` ({step, breaks}); the last two are kept the same on
  * both sides.
  */
+// The engine comes first: where files that share names lie close together, the bundle compresses better.
+import './explain.js';
+import './program.js';
 import { Exercise } from './exercise/exercise.js';
 import { mount } from './player/mount.js';
 import { Player } from './player/player.js';

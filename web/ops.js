@@ -1,16 +1,16 @@
 /**
  * The ops a program is made of: the same list, names and rules as the Python side has.
  *
- * Each entry of OPS says what it takes (`takes`, with … for any number), which attributes it knows, how it
- * is computed (`forward`), how it is written (`symbol`) and what it does in words (`sentence`). Leading axes
- * broadcast as in NumPy. Inputs are never changed.
+ * Each call of `define` says what an op takes, which attributes it knows, how it is computed (`forward`) and how
+ * it is written (`symbol`, where {0} is the name of the first input and {eps} an attribute; without it, as a
+ * function call). Its sentence stands in SENTENCES. Leading axes broadcast as in NumPy. Inputs are never changed.
  *
  * @typedef {import('./tensor.js').Tensor} Tensor
  * @typedef {{type: 'integer'|'number', default?: number, above?: number}} AttributeRule
  * @typedef {{takes: string[], minInputs: number, maxInputs: number,
  *   attributes: Object<string, AttributeRule>,
  *   forward: (inputs: Tensor[], attributes?: Object<string, number>) => Tensor,
- *   symbol: (names: string[], attributes?: Object<string, number>) => string,
+ *   symbol: (names: string[], attributes: Object<string, number>) => string,
  *   sentence: (names: string[]) => string}} Op
  */
 
@@ -44,25 +44,56 @@ export class OpError extends Error {
   }
 }
 
+/**
+ * Thrown while an op works: which rule is broken, and by which of its inputs. `define` makes an OpError of it,
+ * with the names of these inputs (`argument`, `second`) and their shapes (`shape`, `other`).
+ */
+class Refusal extends Error {
+  constructor(rule, about = [], parameters = {}) {
+    super(rule);
+    Object.assign(this, { rule, about, parameters });
+  }
+}
+
 /** @type {Object<string, Op>} */
 export const OPS = {};
 
-/** Adds an op to OPS; the checks that all ops share are made here, around its own `forward`. */
-function define(name, { takes, attributes = {}, forward, symbol }) {
-  const many = takes.at(-1) === '…';
-  const op = {
-    takes,
-    minInputs: many ? 1 : takes.length,
-    maxInputs: many ? Infinity : takes.length,
+/**
+ * Adds an op to OPS. `takes` says of each input what it must be; with `many`, all inputs are of the one kind.
+ * These checks and those of the attributes are made here, around the op's own `forward`.
+ */
+function define(name, { takes, many = false, attributes = {}, forward, symbol }) {
+  const args = Object.keys(takes);
+  const needs = Object.values(takes);
+  const argument = (k) => (many ? `${args[0]}[${k}]` : args[k]);
+  const template = symbol ?? `${name}(${args.map((_, k) => `{${k}}`).join(', ')})`;
+  OPS[name] = {
+    takes: args,
+    minInputs: args.length,
+    maxInputs: many ? Infinity : args.length,
     attributes,
     forward: (inputs, given = {}) => {
       checkInputCount(name, inputs.length);
-      return forward(inputs, completeAttributes(name, given));
+      const complete = completeAttributes(name, given);
+      try {
+        inputs.forEach((x, k) => needs[many ? 0 : k](x, k));
+        return forward(inputs, complete);
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        const { rule, about, parameters } = error;
+        const [x, y] = about.map((k) => inputs[k]);
+        throw new OpError(name, rule, {
+          argument: argument(about[0]),
+          shape: x?.shape,
+          second: argument(about[1]),
+          other: y?.shape,
+          ...parameters,
+        });
+      }
     },
-    symbol: (names, given = {}) => symbol(names, given),
+    symbol: (names, given) => fill(template, { ...names, ...given, all: names.join('; ') }),
     sentence: (names) => fill(SENTENCES[name], names),
   };
-  OPS[name] = op;
 }
 
 /** The op of this name; a name such as "constructor" is not an op although every object has it. */
@@ -102,41 +133,61 @@ export function completeAttributes(name, given) {
 
 // ---- Helpers: checks ----------------------------------------------------------------------------
 
-function zeros(op, shape, dtype = 'float') {
-  if (size(shape) > MAX_CELLS) throw new OpError(op, 'too_large', { shape, limit: MAX_CELLS });
+/** A kind of input: `refuses` names the rule that a tensor breaks, if any; it must have so many axes or more. */
+const kind =
+  (refuses) =>
+  (axes = 0) =>
+  (x, k) => {
+    const rule = refuses(x);
+    if (rule) throw new Refusal(rule, [k], { dtype: x.dtype });
+    if (x.shape.length < axes) throw new Refusal('at_least', [k], { rank: axes });
+  };
+
+const anything = kind(() => null);
+const numbers = kind(({ dtype }) => dtype === 'bool' && 'needs_numbers');
+const mask = kind(({ dtype }) => dtype !== 'bool' && 'needs_mask');
+const tokens = kind(({ dtype }) => dtype !== 'int' && 'needs_tokens');
+
+/** A table of numbers: exactly two axes. */
+function matrix(x, k) {
+  numbers()(x, k);
+  if (x.shape.length !== 2) throw new Refusal('matrix', [k]);
+}
+
+/** Scores may be −∞ (masked), but +∞ and NaN have no place: they would make every weight NaN. */
+const scores = (axes) => (x, k) => {
+  numbers(axes)(x, k);
+  const wrong = x.data.findIndex((score) => Number.isNaN(score) || score === Infinity);
+  if (wrong >= 0) throw new Refusal('scores', [k], { value: x.data[wrong], index: indexOf(x.shape, wrong) });
+};
+
+function needVector(x, k, length) {
+  if (x.shape.length !== 1 || x.shape[0] !== length) throw new Refusal('vector', [k], { expected: [length] });
+}
+
+/** The length of the last axis, which must not be 0. */
+function widthOf(x, k) {
+  const width = x.shape.at(-1);
+  if (width === 0) throw new Refusal('empty_axis', [k], { axis: -1 });
+  return width;
+}
+
+function zeros(shape, dtype = 'float') {
+  if (size(shape) > MAX_CELLS) throw new Refusal('too_large', [], { shape, limit: MAX_CELLS });
   return tensors.zeros(shape, dtype);
 }
 
-function needNumbers(op, argument, x) {
-  if (x.dtype === 'bool') throw new OpError(op, 'needs_numbers', { argument });
-}
-
-function needAllNumbers(op, inputs) {
-  inputs.forEach((x, k) => needNumbers(op, OPS[op].takes[k], x));
-}
-
-function needMask(op, argument, x) {
-  if (x.dtype !== 'bool') throw new OpError(op, 'needs_mask', { argument });
-}
-
-function needTokens(op, argument, x) {
-  if (x.dtype !== 'int') throw new OpError(op, 'needs_tokens', { argument, dtype: x.dtype });
-}
-
-function needAxes(op, argument, x, rank) {
-  if (x.shape.length < rank) throw new OpError(op, 'at_least', { argument, shape: x.shape, rank });
-}
-
 /** A negative axis counts from the end. */
-export function resolveAxis(op, axis, shape) {
+export function resolveAxis(axis, shape) {
   const resolved = axis < 0 ? axis + shape.length : axis;
-  if (resolved < 0 || resolved >= shape.length) throw new OpError(op, 'axis', { axis, shape });
+  if (resolved < 0 || resolved >= shape.length) throw new Refusal('axis', [], { axis, shape });
   return resolved;
 }
 
-function commonShape(op, first, a, second, b, aShape = a.shape, bShape = b.shape) {
-  const shape = broadcastShapes(aShape, bShape);
-  if (shape === null) throw new OpError(op, 'broadcast', { first, shape: a.shape, second, other: b.shape });
+/** The shape that two shapes, of the first two inputs or of parts of them, stretch to. */
+function commonShape(a, b) {
+  const shape = broadcastShapes(a, b);
+  if (shape === null) throw new Refusal('broadcast', [0, 1]);
   return shape;
 }
 
@@ -148,10 +199,8 @@ function stretched(x, shape) {
 }
 
 /** Combines two tensors cell by cell. */
-function cellwise(op, inputs, dtype, combine) {
-  const [a, b] = inputs;
-  const [first, second] = OPS[op].takes;
-  const result = zeros(op, commonShape(op, first, a, second, b), dtype);
+function cellwise([a, b], combine, dtype = 'float') {
+  const result = zeros(commonShape(a.shape, b.shape), dtype);
   const fromA = stretched(a, result.shape);
   const fromB = stretched(b, result.shape);
   for (let i = 0; i < result.data.length; i++) result.data[i] = combine(a.data[fromA[i]], b.data[fromB[i]]);
@@ -159,8 +208,7 @@ function cellwise(op, inputs, dtype, combine) {
 }
 
 /** A number per cell, from the number in that cell. */
-function each(op, x, change) {
-  needNumbers(op, OPS[op].takes[0], x);
+function each(x, change) {
   return { shape: [...x.shape], data: x.data.map(change), dtype: 'float' };
 }
 
@@ -183,44 +231,24 @@ function alongAxis(shape, axis, work) {
 // ---- Arithmetic ---------------------------------------------------------------------------------
 
 define('matmul', {
-  takes: ['a', 'b'],
-  symbol: ([a, b]) => `${a} · ${b}`,
-  forward(inputs) {
-    const [a, b] = inputs;
-    needAllNumbers('matmul', inputs);
-    needAxes('matmul', 'a', a, 1);
-    needAxes('matmul', 'b', b, 1);
+  takes: { a: numbers(1), b: numbers(1) },
+  symbol: '{0} · {1}',
+  forward([a, b]) {
     // A vector on the left is one row, a vector on the right one column; the result drops that axis.
     const aShape = a.shape.length === 1 ? [1, ...a.shape] : a.shape;
     const bShape = b.shape.length === 1 ? [...b.shape, 1] : b.shape;
     const [n, inner] = aShape.slice(-2);
     const [rows, m] = bShape.slice(-2);
-    if (inner !== rows) {
-      throw new OpError('matmul', 'inner', {
-        first: 'a',
-        shape: a.shape,
-        second: 'b',
-        other: b.shape,
-        inner,
-        rows,
-      });
-    }
-    const leading = commonShape('matmul', 'a', a, 'b', b, aShape.slice(0, -2), bShape.slice(0, -2));
-    const result = zeros('matmul', [...leading, n, m]);
-    const aStarts = offsets(leading, broadcastStrides(aShape.slice(0, -2), leading));
-    const bStarts = offsets(leading, broadcastStrides(bShape.slice(0, -2), leading));
+    if (inner !== rows) throw new Refusal('inner', [0, 1], { inner, rows });
+    const [aLeading, bLeading] = [aShape.slice(0, -2), bShape.slice(0, -2)];
+    const leading = commonShape(aLeading, bLeading);
+    const result = zeros([...leading, n, m]);
+    const aStarts = offsets(leading, broadcastStrides(aLeading, leading));
+    const bStarts = offsets(leading, broadcastStrides(bLeading, leading));
     for (let k = 0; k < aStarts.length; k++) {
-      multiplyMatrices(
-        a.data,
-        aStarts[k] * n * inner,
-        b.data,
-        bStarts[k] * inner * m,
-        result.data,
-        k * n * m,
-        n,
-        inner,
-        m,
-      );
+      const aMatrix = a.data.subarray(aStarts[k] * n * inner);
+      const bMatrix = b.data.subarray(bStarts[k] * inner * m);
+      multiplyMatrices(aMatrix, bMatrix, result.data.subarray(k * n * m), n, inner, m);
     }
     const shape = [...leading];
     if (a.shape.length > 1) shape.push(n);
@@ -230,25 +258,17 @@ define('matmul', {
 });
 
 /** One (n, inner) by (inner, m) product into `out`; plain loops, because this is where the time goes. */
-function multiplyMatrices(a, aStart, b, bStart, out, outStart, n, inner, m) {
+function multiplyMatrices(a, b, out, n, inner, m) {
   for (let i = 0; i < n; i++) {
     for (let j = 0; j < m; j++) {
       let sum = 0;
-      for (let k = 0; k < inner; k++) sum += a[aStart + i * inner + k] * b[bStart + k * m + j];
-      out[outStart + i * m + j] = sum;
+      for (let k = 0; k < inner; k++) sum += a[i * inner + k] * b[k * m + j];
+      out[i * m + j] = sum;
     }
   }
 }
 
-define('transpose', {
-  takes: ['x'],
-  symbol: ([x]) => `${x}ᵀ`,
-  forward([x]) {
-    needNumbers('transpose', 'x', x);
-    needAxes('transpose', 'x', x, 2);
-    return transposed(x);
-  },
-});
+define('transpose', { takes: { x: numbers(2) }, symbol: '{0}ᵀ', forward: ([x]) => transposed(x) });
 
 function transposed(x) {
   const swapLastTwo = (list) => [...list.slice(0, -2), list.at(-1), list.at(-2)];
@@ -256,102 +276,67 @@ function transposed(x) {
 }
 
 define('add', {
-  takes: ['a', 'b'],
-  symbol: ([a, b]) => `${a} + ${b}`,
-  forward(inputs) {
-    needAllNumbers('add', inputs);
-    return cellwise('add', inputs, 'float', (a, b) => a + b);
-  },
+  takes: { a: numbers(), b: numbers() },
+  symbol: '{0} + {1}',
+  forward: (inputs) => cellwise(inputs, (a, b) => a + b),
 });
 
 define('multiply', {
-  takes: ['a', 'b'],
-  symbol: ([a, b]) => `${a} ⊙ ${b}`,
-  forward(inputs) {
-    needAllNumbers('multiply', inputs);
-    return cellwise('multiply', inputs, 'float', (a, b) => a * b);
-  },
+  takes: { a: numbers(), b: numbers() },
+  symbol: '{0} ⊙ {1}',
+  forward: (inputs) => cellwise(inputs, (a, b) => a * b),
 });
 
 define('divide', {
-  takes: ['a', 'b'],
-  symbol: ([a, b]) => `${a} / ${b}`,
+  takes: { a: numbers(), b: numbers() },
+  symbol: '{0} / {1}',
   forward(inputs) {
-    needAllNumbers('divide', inputs);
-    const b = inputs[1];
+    const [, b] = inputs;
     const zero = b.data.indexOf(0);
-    if (zero >= 0)
-      throw new OpError('divide', 'zero_divisor', { argument: 'b', index: indexOf(b.shape, zero) });
-    return cellwise('divide', inputs, 'float', (p, q) => p / q);
+    if (zero >= 0) throw new Refusal('zero_divisor', [1], { index: indexOf(b.shape, zero) });
+    return cellwise(inputs, (p, q) => p / q);
   },
 });
 
 define('scale_up', {
-  takes: ['x'],
-  symbol: ([x]) => `√dim · ${x}`,
+  takes: { x: numbers(1) },
+  symbol: '√dim · {0}',
   forward([x]) {
-    needAxes('scale_up', 'x', x, 1);
     const root = Math.sqrt(x.shape.at(-1));
-    return each('scale_up', x, (value) => value * root);
+    return each(x, (value) => value * root);
   },
 });
 
 define('linear', {
-  takes: ['x', 'weight', 'bias'],
-  symbol: ([x, weight, bias]) => `${x} · ${weight} + ${bias}`,
+  takes: { x: numbers(1), weight: matrix, bias: numbers() },
+  symbol: '{0} · {1} + {2}',
   forward([x, weight, bias]) {
-    needAllNumbers('linear', [x, weight, bias]);
-    needAxes('linear', 'x', x, 1);
-    if (weight.shape.length !== 2)
-      throw new OpError('linear', 'matrix', { argument: 'weight', shape: weight.shape });
     const [rows, width] = weight.shape;
-    if (x.shape.at(-1) !== rows) {
-      throw new OpError('linear', 'inner', {
-        first: 'x',
-        shape: x.shape,
-        second: 'weight',
-        other: weight.shape,
-        inner: x.shape.at(-1),
-        rows,
-      });
-    }
-    needVector('linear', 'bias', bias, width);
+    const inner = x.shape.at(-1);
+    if (inner !== rows) throw new Refusal('inner', [0, 1], { inner, rows });
+    needVector(bias, 2, width);
     const product = OPS.matmul.forward([x, weight]);
     return { ...product, data: product.data.map((value, i) => value + bias.data[i % width]) };
   },
 });
 
-function needVector(op, argument, x, length) {
-  if (x.shape.length !== 1 || x.shape[0] !== length) {
-    throw new OpError(op, 'vector', { argument, expected: [length], shape: x.shape });
-  }
-}
-
 define('relu', {
-  takes: ['x'],
-  symbol: ([x]) => `max(0, ${x})`,
-  forward: ([x]) => each('relu', x, (value) => Math.max(0, value)),
+  takes: { x: numbers() },
+  symbol: 'max(0, {0})',
+  forward: ([x]) => each(x, (value) => Math.max(0, value)),
 });
 
-define('tanh', {
-  takes: ['x'],
-  symbol: ([x]) => `tanh(${x})`,
-  forward: ([x]) => each('tanh', x, Math.tanh),
-});
+define('tanh', { takes: { x: numbers() }, forward: ([x]) => each(x, Math.tanh) });
 
 define('layer_norm', {
-  takes: ['x', 'gain', 'bias'],
+  takes: { x: numbers(1), gain: numbers(), bias: numbers() },
   attributes: { eps: { type: 'number', default: 1e-5, above: 0 } },
-  symbol: ([x, gain, bias]) => `layer_norm(${x}) ⊙ ${gain} + ${bias}`,
+  symbol: 'layer_norm({0}) ⊙ {1} + {2}',
   forward([x, gain, bias], { eps }) {
-    needAllNumbers('layer_norm', [x, gain, bias]);
-    needAxes('layer_norm', 'x', x, 1);
-    const width = x.shape.at(-1);
-    if (width === 0)
-      throw new OpError('layer_norm', 'empty_axis', { argument: 'x', shape: x.shape, axis: -1 });
-    needVector('layer_norm', 'gain', gain, width);
-    needVector('layer_norm', 'bias', bias, width);
-    const result = zeros('layer_norm', x.shape);
+    const width = widthOf(x, 0);
+    needVector(gain, 1, width);
+    needVector(bias, 2, width);
+    const result = zeros(x.shape);
     for (let start = 0; start < x.data.length; start += width) {
       const row = x.data.subarray(start, start + width);
       const mean = meanOf(row);
@@ -379,27 +364,22 @@ export function meanOf(values) {
 // ---- Attention ----------------------------------------------------------------------------------
 
 define('scale', {
-  takes: ['scores', 'query'],
-  symbol: ([scores, query]) => `${scores} / √dim(${query})`,
+  takes: { scores: numbers(), query: numbers(1) },
+  symbol: '{0} / √dim({1})',
   forward([scores, query]) {
-    needNumbers('scale', 'query', query);
-    needAxes('scale', 'query', query, 1);
-    const width = query.shape.at(-1);
-    if (width === 0)
-      throw new OpError('scale', 'empty_axis', { argument: 'query', shape: query.shape, axis: -1 });
-    const root = Math.sqrt(width);
-    return each('scale', scores, (score) => score / root);
+    const root = Math.sqrt(widthOf(query, 1));
+    return each(scores, (score) => score / root);
   },
 });
 
+const LAST_AXIS = { axis: { type: 'integer', default: -1 } };
+
 define('softmax', {
-  takes: ['x'],
-  attributes: { axis: { type: 'integer', default: -1 } },
-  symbol: ([x]) => `softmax(${x})`,
+  takes: { x: scores() },
+  attributes: LAST_AXIS,
   forward([x], { axis }) {
-    needScores('softmax', x);
-    const result = zeros('softmax', x.shape);
-    alongAxis(x.shape, resolveAxis('softmax', axis, x.shape), (start, step, n) => {
+    const result = zeros(x.shape);
+    alongAxis(x.shape, resolveAxis(axis, x.shape), (start, step, n) => {
       const end = start + n * step;
       let max = -Infinity;
       for (let i = start; i < end; i += step) max = Math.max(max, x.data[i]);
@@ -416,11 +396,9 @@ define('softmax', {
 });
 
 define('softmax_averaged', {
-  takes: ['x'],
-  symbol: ([x]) => `mean over heads of softmax(${x})`,
+  takes: { x: scores(3) },
+  symbol: 'mean over heads of softmax({0})',
   forward([x]) {
-    needAxes('softmax_averaged', 'x', x, 3);
-    needScores('softmax_averaged', x);
     const weights = OPS.softmax.forward([x]);
     const [heads, queries, keys] = x.shape.slice(-3);
     const block = queries * keys;
@@ -435,13 +413,11 @@ define('softmax_averaged', {
 });
 
 define('hardmax', {
-  takes: ['x'],
-  attributes: { axis: { type: 'integer', default: -1 } },
-  symbol: ([x]) => `hardmax(${x})`,
+  takes: { x: scores() },
+  attributes: LAST_AXIS,
   forward([x], { axis }) {
-    needScores('hardmax', x);
-    const result = zeros('hardmax', x.shape);
-    alongAxis(x.shape, resolveAxis('hardmax', axis, x.shape), (start, step, n) => {
+    const result = zeros(x.shape);
+    alongAxis(x.shape, resolveAxis(axis, x.shape), (start, step, n) => {
       let best = start;
       for (let i = start; i < start + n * step; i += step) if (x.data[i] > x.data[best]) best = i;
       if (x.data[best] !== -Infinity) result.data[best] = 1;
@@ -450,51 +426,39 @@ define('hardmax', {
   },
 });
 
-/** Scores may be −∞ (masked), but +∞ and NaN have no place: they would make every weight NaN. */
-function needScores(op, x) {
-  needNumbers(op, 'x', x);
-  const wrong = x.data.findIndex((score) => Number.isNaN(score) || score === Infinity);
-  if (wrong >= 0)
-    throw new OpError(op, 'scores', { argument: 'x', value: x.data[wrong], index: indexOf(x.shape, wrong) });
-}
-
 define('add_pairs', {
-  takes: ['a', 'b'],
-  symbol: ([a, b]) => `${a}ᵢ + ${b}ⱼ`,
+  takes: { a: numbers(2), b: numbers(2) },
+  symbol: '{0}ᵢ + {1}ⱼ',
   forward([a, b]) {
-    needAllNumbers('add_pairs', [a, b]);
-    needAxes('add_pairs', 'a', a, 2);
-    needAxes('add_pairs', 'b', b, 2);
-    if (a.shape.at(-1) !== b.shape.at(-1)) {
-      throw new OpError('add_pairs', 'width', { first: 'a', shape: a.shape, second: 'b', other: b.shape });
-    }
-    commonShape('add_pairs', 'a', a, 'b', b, a.shape.slice(0, -2), b.shape.slice(0, -2));
+    if (a.shape.at(-1) !== b.shape.at(-1)) throw new Refusal('width', [0, 1]);
+    const [aLeading, bLeading] = [a.shape.slice(0, -2), b.shape.slice(0, -2)];
+    commonShape(aLeading, bLeading);
     const [n, d] = a.shape.slice(-2);
     const m = b.shape.at(-2);
-    const columns = { ...a, shape: [...a.shape.slice(0, -2), n, 1, d] };
-    const rows = { ...b, shape: [...b.shape.slice(0, -2), 1, m, d] };
-    return OPS.add.forward([columns, rows]);
+    return OPS.add.forward([
+      { ...a, shape: [...aLeading, n, 1, d] },
+      { ...b, shape: [...bLeading, 1, m, d] },
+    ]);
   },
 });
 
 // ---- Masks: true = may attend -------------------------------------------------------------------
 
+/** One value for each pair of a query and a key, from the place of both. */
+function forEachPair([query, key], valueAt, dtype) {
+  const queries = query.shape.at(-2);
+  const keys = key.shape.at(-2);
+  const result = zeros([queries, keys], dtype);
+  for (let i = 0; i < queries; i++) {
+    for (let j = 0; j < keys; j++) result.data[i * keys + j] = valueAt(i, j, queries, keys);
+  }
+  return result;
+}
+
 define('causal_mask', {
-  takes: ['query', 'key'],
-  symbol: ([query, key]) => `causal_mask(${query}, ${key})`,
-  forward([query, key]) {
-    needAllNumbers('causal_mask', [query, key]);
-    needAxes('causal_mask', 'query', query, 2);
-    needAxes('causal_mask', 'key', key, 2);
-    const queries = query.shape.at(-2);
-    const keys = key.shape.at(-2);
-    const allowed = zeros('causal_mask', [queries, keys], 'bool');
-    for (let i = 0; i < queries; i++) {
-      for (let j = 0; j < keys; j++)
-        allowed.data[i * keys + j] = Number(j <= lastAllowedKey(i, queries, keys));
-    }
-    return allowed;
-  },
+  takes: { query: numbers(2), key: numbers(2) },
+  forward: (inputs) =>
+    forEachPair(inputs, (i, j, queries, keys) => Number(j <= lastAllowedKey(i, queries, keys)), 'bool'),
 });
 
 /** The last query may look at the last key: with fewer queries than keys, they are the latest positions. */
@@ -503,104 +467,71 @@ export function lastAllowedKey(i, queries, keys) {
 }
 
 define('padding_mask', {
-  takes: ['tokens'],
+  takes: { tokens: tokens(1) },
   attributes: { pad_id: { type: 'integer' } },
-  symbol: ([tokens], { pad_id: pad = '' }) => `${tokens} ≠ ${pad}`,
+  symbol: '{0} ≠ {pad_id}',
   forward([tokens], { pad_id: pad }) {
-    needTokens('padding_mask', 'tokens', tokens);
-    needAxes('padding_mask', 'tokens', tokens, 1);
     const shape = [...tokens.shape.slice(0, -1), 1, tokens.shape.at(-1)];
     return { shape, data: tokens.data.map((token) => Number(token !== pad)), dtype: 'bool' };
   },
 });
 
 define('both', {
-  takes: ['a', 'b'],
-  symbol: ([a, b]) => `${a} ∧ ${b}`,
-  forward(inputs) {
-    inputs.forEach((x, i) => needMask('both', 'ab'[i], x));
-    return cellwise('both', inputs, 'bool', (a, b) => a & b);
-  },
+  takes: { a: mask(), b: mask() },
+  symbol: '{0} ∧ {1}',
+  forward: (inputs) => cellwise(inputs, (a, b) => a & b, 'bool'),
 });
 
 define('share_across_heads', {
-  takes: ['allowed'],
-  symbol: ([allowed]) => `share_across_heads(${allowed})`,
-  forward([allowed]) {
-    needMask('share_across_heads', 'allowed', allowed);
-    needAxes('share_across_heads', 'allowed', allowed, 2);
-    return { ...allowed, shape: [...allowed.shape.slice(0, -2), 1, ...allowed.shape.slice(-2)] };
-  },
+  takes: { allowed: mask(2) },
+  forward: ([allowed]) => ({ ...allowed, shape: allowed.shape.toSpliced(-2, 0, 1) }),
 });
 
 define('mask', {
-  takes: ['scores', 'allowed'],
-  symbol: ([scores, allowed]) => `mask(${scores}, ${allowed})`,
-  forward: (inputs) => masked('mask', inputs, (score, may) => (may ? score : -Infinity)),
+  takes: { scores: numbers(), allowed: mask() },
+  forward: (inputs) => masked(inputs, (score, may) => (may ? score : -Infinity)),
 });
 
 // The next three are known mistakes, kept so that they can be switched on and seen.
 
 define('mask_with_zero', {
-  takes: ['scores', 'allowed'],
-  symbol: ([scores, allowed]) => `mask_with_zero(${scores}, ${allowed})`,
-  forward: (inputs) => masked('mask_with_zero', inputs, (score, may) => (may ? score : 0)),
+  takes: { scores: numbers(), allowed: mask() },
+  forward: (inputs) => masked(inputs, (score, may) => (may ? score : 0)),
 });
 
 define('mask_opposite', {
-  takes: ['scores', 'allowed'],
-  symbol: ([scores, allowed]) => `mask_opposite(${scores}, ${allowed})`,
-  forward: (inputs) => masked('mask_opposite', inputs, (score, may) => (may ? -Infinity : score)),
+  takes: { scores: numbers(), allowed: mask() },
+  forward: (inputs) => masked(inputs, (score, may) => (may ? -Infinity : score)),
 });
 
 define('mask_transposed', {
-  takes: ['scores', 'allowed'],
-  symbol: ([scores, allowed]) => `mask(${scores}, ${allowed}ᵀ)`,
-  forward([scores, allowed]) {
-    needMask('mask_transposed', 'allowed', allowed);
-    needAxes('mask_transposed', 'allowed', allowed, 2);
-    const swapped = { ...transposed(allowed), dtype: 'bool' };
-    return masked('mask_transposed', [scores, swapped], (score, may) => (may ? score : -Infinity));
-  },
+  takes: { scores: numbers(), allowed: mask(2) },
+  symbol: 'mask({0}, {1}ᵀ)',
+  forward: ([scores, allowed]) =>
+    masked([scores, transposed(allowed)], (score, may) => (may ? score : -Infinity)),
 });
 
-function masked(op, [scores, allowed], choose) {
-  needNumbers(op, 'scores', scores);
-  needMask(op, 'allowed', allowed);
+function masked([scores, allowed], choose) {
   const shape = broadcastShapes(scores.shape, allowed.shape);
-  if (shape === null || shape.join() !== scores.shape.join()) {
-    throw new OpError(op, 'mask_shape', { argument: 'allowed', shape: allowed.shape, other: scores.shape });
-  }
-  return cellwise(op, [scores, allowed], 'float', choose);
+  if (shape === null || shape.join() !== scores.shape.join())
+    throw new Refusal('mask_shape', [1, 0], { shape: allowed.shape });
+  return cellwise([scores, allowed], choose);
 }
 
 define('zero_masked', {
-  takes: ['x', 'allowed'],
-  symbol: ([x, allowed]) => `zero_masked(${x}, ${allowed})`,
+  takes: { x: numbers(2), allowed: mask(2) },
   forward([x, allowed]) {
-    needNumbers('zero_masked', 'x', x);
-    needMask('zero_masked', 'allowed', allowed);
-    needAxes('zero_masked', 'x', x, 2);
-    needAxes('zero_masked', 'allowed', allowed, 2);
     const rows = x.shape.at(-2);
     const [queries, keys] = allowed.shape.slice(-2);
-    if (rows !== keys) {
-      throw new OpError('zero_masked', 'keys', {
-        first: 'x',
-        shape: x.shape,
-        second: 'allowed',
-        other: allowed.shape,
-        rows,
-        keys,
-      });
-    }
-    commonShape('zero_masked', 'x', x, 'allowed', allowed, x.shape.slice(0, -2), allowed.shape.slice(0, -2));
-    const seen = zeros('zero_masked', [...allowed.shape.slice(0, -2), keys, 1], 'bool');
+    if (rows !== keys) throw new Refusal('keys', [0, 1], { rows, keys });
+    const leading = allowed.shape.slice(0, -2);
+    commonShape(x.shape.slice(0, -2), leading);
+    const seen = zeros([...leading, keys, 1], 'bool');
     for (let i = 0; i < allowed.data.length; i++) {
       const matrix = Math.floor(i / (queries * keys));
       seen.data[matrix * keys + (i % keys)] |= allowed.data[i];
     }
-    return cellwise('zero_masked', [x, seen], 'float', (value, may) => (may ? value : 0));
+    return cellwise([x, seen], (value, may) => (may ? value : 0));
   },
 });
 
@@ -629,8 +560,8 @@ function angle(position, power, width, base) {
   return position / base ** (power / width);
 }
 
-function sinusoidTable(op, shape, layout, base) {
-  const result = zeros(op, shape);
+function sinusoidTable(shape, layout, base) {
+  const result = zeros(shape);
   const width = shape.at(-1);
   result.data.forEach((_, flat) => {
     const { power, cosine } = layout(flat % width, width);
@@ -642,55 +573,39 @@ function sinusoidTable(op, shape, layout, base) {
 
 for (const [op, layout] of Object.entries(LAYOUTS)) {
   define(op, {
-    takes: ['x'],
+    takes: { x: numbers(2) },
     attributes: BASE,
-    symbol: ([x]) => `${op}(${x})`,
-    forward([x], { base }) {
-      needNumbers(op, 'x', x);
-      needAxes(op, 'x', x, 2);
-      return sinusoidTable(op, x.shape.slice(-2), layout, base);
-    },
+    forward: ([x], { base }) => sinusoidTable(x.shape.slice(-2), layout, base),
   });
 }
 
 define('add_batch_positions', {
-  takes: ['x'],
+  takes: { x: numbers(3) },
   attributes: BASE,
-  symbol: ([x]) => `add_batch_positions(${x})`,
   forward([x], { base }) {
-    needNumbers('add_batch_positions', 'x', x);
-    needAxes('add_batch_positions', 'x', x, 3);
     const [batch, , width] = x.shape.slice(-3);
-    const rows = sinusoidTable('add_batch_positions', [batch, 1, width], LAYOUTS.sinusoids, base);
-    return OPS.add.forward([x, rows]);
+    return OPS.add.forward([x, sinusoidTable([batch, 1, width], LAYOUTS.sinusoids, base)]);
   },
 });
 
 define('first_rows', {
-  takes: ['table', 'x'],
-  symbol: ([table, x]) => `${table}[0 … len(${x}) − 1]`,
+  takes: { table: matrix, x: numbers(2) },
+  symbol: '{0}[0 … len({1}) − 1]',
   forward([table, x]) {
-    needAllNumbers('first_rows', [table, x]);
-    if (table.shape.length !== 2)
-      throw new OpError('first_rows', 'matrix', { argument: 'table', shape: table.shape });
-    needAxes('first_rows', 'x', x, 2);
     const [rows, width] = table.shape;
     const n = x.shape.at(-2);
-    if (n > rows) throw new OpError('first_rows', 'too_long', { argument: 'table', n, rows });
+    if (n > rows) throw new Refusal('too_long', [0], { n, rows });
     return { shape: [n, width], data: table.data.slice(0, n * width), dtype: 'float' };
   },
 });
 
 define('rotate_pairs', {
-  takes: ['x'],
+  takes: { x: numbers(2) },
   attributes: BASE,
-  symbol: ([x]) => `rotate_pairs(${x})`,
   forward([x], { base }) {
-    needNumbers('rotate_pairs', 'x', x);
-    needAxes('rotate_pairs', 'x', x, 2);
     const [n, width] = x.shape.slice(-2);
-    if (width % 2 === 1) throw new OpError('rotate_pairs', 'pairs', { argument: 'x', shape: x.shape });
-    const result = zeros('rotate_pairs', x.shape);
+    if (width % 2 === 1) throw new Refusal('pairs', [0]);
+    const result = zeros(x.shape);
     for (let i = 0; i < x.data.length; i += 2) {
       const turned = angle(Math.floor(i / width) % n, i % width, width, base);
       const [even, odd, cosine, sine] = [x.data[i], x.data[i + 1], Math.cos(turned), Math.sin(turned)];
@@ -702,21 +617,10 @@ define('rotate_pairs', {
 });
 
 define('distance_bias', {
-  takes: ['query', 'key'],
+  takes: { query: numbers(2), key: numbers(2) },
   attributes: { slope: { type: 'number', above: 0 } },
-  symbol: ([query, key], { slope = '' }) => `−${slope} · distance(${query}, ${key})`,
-  forward([query, key], { slope }) {
-    needAllNumbers('distance_bias', [query, key]);
-    needAxes('distance_bias', 'query', query, 2);
-    needAxes('distance_bias', 'key', key, 2);
-    const queries = query.shape.at(-2);
-    const keys = key.shape.at(-2);
-    const result = zeros('distance_bias', [queries, keys]);
-    for (let i = 0; i < queries; i++) {
-      for (let j = 0; j < keys; j++) result.data[i * keys + j] = 0 - slope * distance(i, j, queries, keys);
-    }
-    return result;
-  },
+  symbol: '−{slope} · distance({0}, {1})',
+  forward: (inputs, { slope }) => forEachPair(inputs, (...places) => 0 - slope * distance(...places)),
 });
 
 /** How far query i and key j stand apart; the last query stands at the last key. */
@@ -727,21 +631,14 @@ export function distance(i, j, queries, keys) {
 // ---- Tokens and heads ---------------------------------------------------------------------------
 
 define('embed', {
-  takes: ['tokens', 'table'],
-  symbol: ([tokens, table]) => `${table}[${tokens}]`,
+  takes: { tokens: tokens(1), table: matrix },
+  symbol: '{1}[{0}]',
   forward([tokens, table]) {
-    needTokens('embed', 'tokens', tokens);
-    needAxes('embed', 'tokens', tokens, 1);
-    needNumbers('embed', 'table', table);
-    if (table.shape.length !== 2)
-      throw new OpError('embed', 'matrix', { argument: 'table', shape: table.shape });
     const [words, width] = table.shape;
-    const result = zeros('embed', [...tokens.shape, width]);
+    const result = zeros([...tokens.shape, width]);
     tokens.data.forEach((id, i) => {
-      if (id < 0 || id >= words) {
-        const index = indexOf(tokens.shape, i);
-        throw new OpError('embed', 'token_range', { argument: 'tokens', id, index, last: words - 1 });
-      }
+      if (id < 0 || id >= words)
+        throw new Refusal('token_range', [0], { id, index: indexOf(tokens.shape, i), last: words - 1 });
       result.data.set(table.data.subarray(id * width, (id + 1) * width), i * width);
     });
     return result;
@@ -749,24 +646,19 @@ define('embed', {
 });
 
 define('concat', {
-  takes: ['parts', '…'],
-  attributes: { axis: { type: 'integer', default: -1 } },
-  symbol: (names) => `[${names.join('; ')}]`,
+  takes: { parts: numbers() },
+  many: true,
+  attributes: LAST_AXIS,
+  symbol: '[{all}]',
   forward(parts, { axis }) {
     const [first] = parts;
-    const resolved = resolveAxis('concat', axis, first.shape);
+    const resolved = resolveAxis(axis, first.shape);
+    const others = ({ shape }) => shape.map((length, k) => (k === resolved ? '' : length)).join();
     parts.forEach((part, k) => {
-      const argument = `parts[${k}]`;
-      needNumbers('concat', argument, part);
-      if (
-        part.shape.length !== first.shape.length ||
-        part.shape.with(resolved, 0).join() !== first.shape.with(resolved, 0).join()
-      ) {
-        throw new OpError('concat', 'concat', { argument, shape: part.shape, other: first.shape, axis });
-      }
+      if (others(part) !== others(first)) throw new Refusal('concat', [k, 0], { axis });
     });
     const length = parts.reduce((sum, part) => sum + part.shape[resolved], 0);
-    const result = zeros('concat', first.shape.with(resolved, length));
+    const result = zeros(first.shape.with(resolved, length));
     // Row-major data of each part falls into blocks that lie one after the other in the result.
     const inner = strides(first.shape)[resolved];
     const outer = size(first.shape.slice(0, resolved));
@@ -782,32 +674,29 @@ define('concat', {
   },
 });
 
+const HEADS = { n_heads: { type: 'integer', above: 0 } };
+
 /** The shape (…, n, d) with d cut into heads; an error where that does not come out even. */
-function cutIntoHeads(op, x, heads) {
-  needNumbers(op, 'x', x);
-  needAxes(op, 'x', x, 2);
+function cutIntoHeads(x, heads) {
   const [n, d] = x.shape.slice(-2);
-  if (d % heads !== 0) throw new OpError(op, 'heads', { argument: 'x', shape: x.shape, heads });
+  if (d % heads !== 0) throw new Refusal('heads', [0], { heads });
   return { leading: x.shape.slice(0, -2), n, d, width: d / heads };
 }
 
 define('split_heads', {
-  takes: ['x'],
-  attributes: { n_heads: { type: 'integer', above: 0 } },
-  symbol: ([x], { n_heads: heads = '' }) => `split_heads(${x}, ${heads})`,
+  takes: { x: numbers(2) },
+  attributes: HEADS,
+  symbol: 'split_heads({0}, {n_heads})',
   forward([x], { n_heads: heads }) {
-    const { leading, n, d, width } = cutIntoHeads('split_heads', x, heads);
+    const { leading, n, d, width } = cutIntoHeads(x, heads);
     const leadingSteps = strides(x.shape).slice(0, -2);
     return rearranged(x, [...leading, heads, n, width], [...leadingSteps, width, d, 1]);
   },
 });
 
 define('merge_heads', {
-  takes: ['x'],
-  symbol: ([x]) => `merge_heads(${x})`,
+  takes: { x: numbers(3) },
   forward([x]) {
-    needNumbers('merge_heads', 'x', x);
-    needAxes('merge_heads', 'x', x, 3);
     const leading = x.shape.slice(0, -3);
     const [heads, n, width] = x.shape.slice(-3);
     const leadingSteps = strides(x.shape).slice(0, -3);
@@ -817,17 +706,13 @@ define('merge_heads', {
 });
 
 define('reshape_heads', {
-  takes: ['x'],
-  attributes: { n_heads: { type: 'integer', above: 0 } },
-  symbol: ([x], { n_heads: heads = '' }) => `reshape_heads(${x}, ${heads})`,
+  takes: { x: numbers(2) },
+  attributes: HEADS,
+  symbol: 'reshape_heads({0}, {n_heads})',
   forward([x], { n_heads: heads }) {
-    const { leading, n, width } = cutIntoHeads('reshape_heads', x, heads);
+    const { leading, n, width } = cutIntoHeads(x, heads);
     return { ...x, shape: [...leading, heads, n, width], dtype: 'float' };
   },
 });
 
-define('copy', {
-  takes: ['x'],
-  symbol: ([x]) => x,
-  forward: ([x]) => ({ ...x, shape: [...x.shape] }),
-});
+define('copy', { takes: { x: anything() }, symbol: '{0}', forward: ([x]) => ({ ...x }) });

@@ -66,7 +66,8 @@ export function parseProgram(source) {
 
 export class Program {
   #plans = new Map();
-  #recorded = null;
+  /** The last run, of which the next one takes over whatever its changes do not reach. */
+  #last = null;
 
   constructor({ title, tensors, steps, fixed, labels }) {
     this.title = title;
@@ -98,20 +99,17 @@ export class Program {
    *   `edited`: changed by a break; `overridden`: replaced by a given value
    */
   run({ overrides = new Map(), breaks = [] } = {}) {
-    if (overrides.size > 0 || breaks.length > 0) return this.#compute(overrides, breaks);
-    this.#recorded ??= this.#compute(overrides, breaks);
-    return this.#recorded;
-  }
-
-  #compute(overrides, breaks) {
     const plan = this.#plan(breaks);
+    const last = this.#last?.plan === plan ? this.#last : null;
     for (const [id, value] of overrides) this.#checkOverride(id, value);
     const replaced = (id) => overrides.get(id) ?? plan.values.get(id);
 
     const values = this.tensors.map(({ id, value }) => replaced(id) ?? value);
-    const steps = plan.steps.map((step) => {
+    const steps = plan.steps.map((step, k) => {
       const overridden = replaced(step.output) !== undefined;
-      if (!overridden) {
+      if (last && !last.steps[k].overridden && step.inputs.every((id) => values[id] === last.values[id])) {
+        values[step.output] = replaced(step.output) ?? last.values[step.output];
+      } else if (!overridden) {
         const inputs = step.inputs.map((id) => values[id]);
         values[step.output] = readable(this.tensors[step.output].name, () =>
           OPS[step.op].forward(inputs, step.attributes),
@@ -120,7 +118,8 @@ export class Program {
       }
       return { ...step, overridden };
     });
-    return { values, steps };
+    this.#last = { plan, values, steps };
+    return this.#last;
   }
 
   /** The label of each position of every axis, by the name of the axis, for the values of a run. */

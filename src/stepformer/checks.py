@@ -182,7 +182,7 @@ def each_head_gets_its_own_columns(trace: Trace) -> None:
         heads = trace[cut]
         blocks = np.split(trace[whole], len(heads), axis=-1)
         own = _close(heads, np.stack(blocks))
-        _require(own, f"The heads in {cut} are not blocks of columns of {whole}: rows are mixed.")
+        _require(own, f"The heads in {cut} are not blocks of columns: rows are mixed.")
 
 
 @check
@@ -198,7 +198,7 @@ def w_o_joins_the_heads(trace: Trace) -> None:
     """The output is the merged heads times W^O, plus its bias."""
     expected = np.einsum("...nv,vd->...nd", trace["merged_heads"], trace["w_o.weight"]) + trace["w_o.bias"]
     joined = _close(trace["multi_head_attention.output"], expected)
-    _require(joined, "The output is not the merged heads times w_o.weight: the heads lie side by side, unmixed.")
+    _require(joined, "The output is not the merged heads times w_o.weight.")
 
 
 def _has(trace: Trace, name: str) -> bool:

@@ -83,28 +83,24 @@ function unreadable(text, values) {
 
 /** Throws a readable error where a payload is not an exercise; returns its decoded key. */
 export function readExercise(payload) {
-  const need = (condition, problem) => {
-    if (!condition) throw new Error(t('exercise_problem', { problem }));
-  };
-  need(
-    payload.format === 'stepformer.exercise/1',
-    t('exercise_format', { format: JSON.stringify(payload.format) ?? '' }),
-  );
-  for (const name of ['id', 'question', 'key'])
-    need(typeof payload[name] === 'string' && payload[name], t('exercise_text', { name }));
-  need(['number', 'choice'].includes(payload.kind), t('exercise_kind'));
-  const list = payload.kind === 'choice' ? 'choices' : 'fields';
+  const { format, id, kind, question, key } = payload;
+  const list = kind === 'choice' ? 'choices' : 'fields';
   const texts = payload[list];
+  const isText = (value) => typeof value === 'string';
+  const need = (condition, part) => {
+    if (!condition) throw new Error(t('exercise_problem', { part }));
+  };
+  need(format === 'stepformer.exercise/1', 'format');
+  need(isText(id) && id, 'id');
+  need(isText(question) && question, 'question');
+  need(kind === 'choice' || kind === 'number', 'kind');
+  need(Array.isArray(texts) && texts.length > 0 && texts.every(isText), list);
+  const decoded = readable(() => decodeKey(id, key));
   need(
-    Array.isArray(texts) && texts.length > 0 && texts.every((text) => typeof text === 'string'),
-    t('exercise_list', { name: list }),
+    readable(() => isKey(kind, decoded, texts.length)),
+    'key',
   );
-  const key = readable(() => decodeKey(payload.id, payload.key));
-  need(
-    readable(() => isKey(payload.kind, key, texts.length)),
-    t('exercise_key'),
-  );
-  return key;
+  return decoded;
 }
 
 /** What a function gives, or null where the data it reads is damaged. */

@@ -5,21 +5,17 @@
  * replaces the result as it was at that place in the list, and cuts its inputs off. So two views given the
  * same list and set always show the same numbers.
  */
-import { formatShape, replaceCell, toNested } from '../tensor.js';
+import { replaceCell, toNested } from '../tensor.js';
 import { t } from './text.js';
 
 /** @typedef {[string, number[], number|boolean]} Edit   tensor name, index, new value */
-
-export class SessionError extends Error {
-  name = 'SessionError';
-}
 
 export class Session {
   /** @param {import('../program.js').Program} program */
   constructor(program, start = 0) {
     this.program = program;
-    this.untouched = program.run({ overrides: new Map(), breaks: [] });
-    if (this.untouched.steps.length === 0) throw new SessionError(t('empty_program'));
+    this.untouched = program.run();
+    if (this.untouched.steps.length === 0) throw new Error(t('empty_program'));
     this.#adopt([], [], new Map(), this.untouched);
     this.step = this.#startStep(start);
   }
@@ -31,9 +27,9 @@ export class Session {
   /** A step number is brought into range; a name means the step that makes that result. */
   #startStep(start) {
     if (Number.isInteger(start)) return this.clampStep(start);
-    const output = typeof start === 'string' ? this.#find(start) : -1;
+    const output = typeof start === 'string' ? this.program.find(start) : -1;
     const step = this.steps.findIndex((item) => item.output === output);
-    if (step < 0) throw new SessionError(t('bad_start', { start: JSON.stringify(start) ?? 'undefined' }));
+    if (step < 0) throw new Error(t('bad_start', { start: JSON.stringify(start) ?? 'undefined' }));
     return step;
   }
 
@@ -43,14 +39,13 @@ export class Session {
 
   /** The values of a tensor as nested lists. */
   nested(name) {
-    return toNested(this.run.values[this.#find(name)]);
+    return toNested(this.run.values[this.program.find(name)]);
   }
 
   /** Sets one cell; a value that cannot be set or computed is an error and changes nothing. */
   set(name, index, value) {
-    const id = this.#find(name);
-    const edit = this.#checkEdit(id, index, value);
-    const overrides = new Map(this.overrides).set(id, replaceCell(this.run.values[id], edit[1], edit[2]));
+    const { edit, id, replaced } = this.#replace(this.run, name, index, value);
+    const overrides = new Map(this.overrides).set(id, replaced);
     const run = this.program.run({ overrides, breaks: this.breaks });
     const last = this.edits.at(-1);
     const again = last && last[0] === edit[0] && String(last[1]) === String(edit[1]);
@@ -58,8 +53,6 @@ export class Session {
   }
 
   setBreak(name, on) {
-    if (!this.program.breaks.some((item) => item.name === name))
-      throw new SessionError(t('unknown_break', { name }));
     this.restore(this.edits, on ? [...this.breaks, name] : this.breaks.filter((item) => item !== name));
   }
 
@@ -69,22 +62,17 @@ export class Session {
 
   /** Computes the values that follow from a list of edits and a set of breaks. */
   restore(edits, breaks) {
-    const known = this.program.breaks.map((item) => item.name);
-    const unknown = breaks.find((name) => !known.includes(name));
-    if (unknown !== undefined) throw new SessionError(t('unknown_break', { name: unknown }));
-    const on = known.filter((name) => breaks.includes(name));
-
     const overrides = new Map();
     const checked = [];
-    let run = this.program.run({ overrides, breaks: on });
+    let run = this.program.run({ overrides, breaks });
     for (const [name, index, value] of edits) {
-      const id = this.#find(name);
-      const edit = this.#checkEdit(id, index, value, run);
-      overrides.set(id, replaceCell(run.values[id], edit[1], edit[2]));
-      run = this.program.run({ overrides, breaks: on });
+      const { edit, id, replaced } = this.#replace(run, name, index, value);
+      overrides.set(id, replaced);
+      run = this.program.run({ overrides, breaks });
       checked.push(edit);
     }
-    this.#adopt(checked, on, overrides, run);
+    const known = this.program.breaks.map((item) => item.name);
+    this.#adopt(checked, known.filter((name) => breaks.includes(name)), overrides, run);
   }
 
   #adopt(edits, breaks, overrides, run) {
@@ -99,33 +87,15 @@ export class Session {
     });
   }
 
-  #find(name) {
-    try {
-      return this.program.find(name);
-    } catch {
-      throw new SessionError(t('unknown_tensor', { name }));
-    }
-  }
-
-  /** The edit in its stored form: full name, plain index, and a word turned into its token id. */
-  #checkEdit(id, index, value, run = this.run) {
-    const { name, vocabulary } = this.program.tensors[id];
-    const { shape, dtype } = run.values[id];
-    const inside =
-      Array.isArray(index) &&
-      index.length === shape.length &&
-      index.every((i, axis) => Number.isInteger(i) && i >= 0 && i < shape[axis]);
-    if (!inside) throw new SessionError(t('no_such_cell', { name, index, shape: formatShape(shape) }));
-    const stored = vocabulary && typeof value === 'string' ? vocabulary.indexOf(value) : value;
-    const fits =
-      dtype === 'bool'
-        ? [true, false, 0, 1].includes(stored)
-        : Number.isFinite(stored) &&
-          (dtype === 'float' || Number.isInteger(stored)) &&
-          (!vocabulary || (stored >= 0 && stored < vocabulary.length));
-    if (!fits)
-      throw new SessionError(t('bad_value', { name, value: JSON.stringify(value) ?? String(value) }));
-    return [name, [...index], dtype === 'bool' ? Boolean(stored) : stored];
+  /** A tensor with one other cell, and the edit in its stored form: full name, a word as its token id. */
+  #replace(run, name, index, value) {
+    const id = this.program.find(name);
+    const { name: fullName, vocabulary } = this.program.tensors[id];
+    const word = vocabulary ? vocabulary.indexOf(value) : -1;
+    const stored = word < 0 ? value : word;
+    const replaced = replaceCell(run.values[id], index, stored);
+    const edit = [fullName, [...index], replaced.dtype === 'bool' ? Boolean(stored) : stored];
+    return { edit, id, replaced };
   }
 
   /** Axis names of a tensor as it is now; a break may have given it more axes than the program declares. */

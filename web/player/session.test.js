@@ -145,7 +145,7 @@ test('what cannot be set or computed is an error and changes nothing', () => {
   for (const [name, index, value] of attempts) {
     assert.throws(() => s.set(name, index, value), Error, `${name} ${index} ${value}`);
   }
-  assert.throws(() => s.setBreak('nothing', true), /no switch called nothing/);
+  assert.throws(() => s.setBreak('nothing', true), /no break called "nothing"/);
   assert.equal(JSON.stringify([s.edits, s.breaks, s.nested('kept')]), before);
 });
 

@@ -310,12 +310,13 @@ test('only ops are ops', () => {
 test('every op has its symbol and its sentence', () => {
   assert.deepEqual(Object.keys(SENTENCES).sort(), Object.keys(OPS).sort());
   for (const [name, op] of Object.entries(OPS)) {
-    const names = op.takes.map((argument) => (argument === '…' ? 'more' : argument));
     const attributes = Object.fromEntries(Object.keys(op.attributes).map((attribute) => [attribute, 2]));
-    for (const text of [op.symbol(names, attributes), op.symbol(names), op.sentence(names)]) {
+    for (const text of [op.symbol(op.takes, attributes), op.sentence(op.takes)]) {
       assert.ok(text.length > 0 && !/[{}]|undefined/.test(text), `${name}: ${text}`);
     }
   }
   assert.equal(OPS.matmul.symbol(['query', 'keyᵀ']), 'query · keyᵀ');
   assert.equal(OPS.split_heads.symbol(['x'], { n_heads: 2 }), 'split_heads(x, 2)');
+  assert.equal(OPS.causal_mask.symbol(['query', 'key']), 'causal_mask(query, key)');
+  assert.equal(OPS.concat.symbol(['a', 'b', 'c']), '[a; b; c]');
 });

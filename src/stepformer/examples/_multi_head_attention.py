@@ -119,7 +119,7 @@ def multi_head_attention() -> Trace:
     Returns:
         A program with the token leaf src (4,), word vectors, positions and the eight parameters of the layer.
     """
-    with record("Two heads: who stands before me, and who has to do with me?") as trace:
+    with record("Two heads, two questions") as trace:
         tokens = leaf("src", [CAST.index(word) for word in ("<bos>", "Tom", "chase", "Jerry")], "src", vocabulary=CAST)
         labels = {"vocabulary": CAST, "d_model": PLACED_FEATURES}
         vectors = leaf("word_vectors", CAST_VECTORS, ("vocabulary", "d_model"), labels)

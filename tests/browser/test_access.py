@@ -1,0 +1,57 @@
+"""Every page for every reader: on a phone, with assistive technology, without JavaScript, in print."""
+
+import pytest
+from chromium import DESKTOP, PHONE
+from helpers import CHAPTERS, ROOT, require_node, toc_files
+
+every_page = pytest.mark.parametrize("name", toc_files())
+every_chapter = pytest.mark.parametrize("path", CHAPTERS, ids=lambda path: path.stem)
+
+
+@every_page
+def test_a_phone_never_scrolls_a_page_sideways(name, served, open_page):
+    page = open_page(f"{served}/{name}.html", viewport=PHONE, has_touch=True, is_mobile=True)
+    for width in (PHONE["width"], 320):
+        page.set_viewport_size({**PHONE, "width": width})
+        wide = page.evaluate("document.documentElement.scrollWidth")
+        assert wide <= width, f"at {width} px the page is {wide} px wide: {page.evaluate(WIDEST)}"
+
+
+WIDEST = """() => [...document.querySelectorAll('main *')]
+  .filter((e) => e.getBoundingClientRect().right > innerWidth + 1)
+  .slice(0, 5).map((e) => `${e.tagName}.${e.className}`)"""
+
+
+@every_page
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_in_our_elements(name, scheme, served, open_page):
+    require_node("axe-core")
+    page = open_page(f"{served}/{name}.html", color_scheme=scheme, viewport=DESKTOP)
+    ours = [selector for selector in ("stepformer-player", "stepformer-exercise", "figure.machine")
+            if page.locator(selector).count()]  # fmt: skip
+    if not ours:
+        return
+    page.evaluate((ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js").read_text(encoding="utf-8"))
+    result = page.evaluate("include => axe.run({include: include.map((s) => [s])})", ours)
+    found = [f"{rule['id']}: {node['target']} {node['failureSummary']}"
+             for rule in result["violations"] for node in rule["nodes"]]  # fmt: skip
+    assert found == []
+    assert result["passes"], "axe looked at nothing"
+
+
+@every_chapter
+def test_without_javascript_the_numbers_stand_there_as_tables(path, served, open_page):
+    # Without JavaScript the browser drops the scripts that the theme asks it to load early.
+    page = open_page(f"{served}/chapters/{path.stem}.html", java_script_enabled=False, permit=("/_static/scripts/",))
+    players = page.locator("stepformer-player")
+    assert players.count() >= 1
+    for player in players.all():
+        assert player.locator(".stepformer-fallback table").first.is_visible()
+
+
+@every_chapter
+def test_in_print_each_player_shows_its_current_step(path, served, open_page):
+    page = open_page(f"{served}/chapters/{path.stem}.html")
+    page.emulate_media(media="print")
+    for player in page.locator("stepformer-player").all():
+        assert player.locator("[role=grid]").first.is_visible()
