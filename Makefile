@@ -39,6 +39,7 @@ $(TOOLS): $(ENVIRONMENT) web/package-lock.json
 	@if git rev-parse --git-dir >/dev/null 2>&1; then \
 	  git config diff.stepformer-notebook.textconv '$(PY) scripts/notebook_text.py'; fi
 	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory --silent $(PLAYER_TOOLS); \
+	  PYTHONPATH=scripts $(PY) bench/stock_page.py; \
 	  else echo "No npm: make web and the tests that need it are off. On Debian: apt-get install nodejs npm"; fi
 	@$(PY) tests/browser/chromium.py --install
 	@touch $@

@@ -89,7 +89,7 @@ def main() -> None:
     ours = (SITE / OURS.lstrip("/")).read_text(encoding="utf-8")
     stock, n_widgets = stock_page(ours)
     site = Site(SITE, {STOCK: stock.encode()})
-    add_stock_scripts(site, ROOT / "_build" / "bench")
+    add_stock_scripts(site)
     pages = {
         OURS: watch("stepformer-player[data-ready], stepformer-exercise[data-ready]", len(ELEMENT.findall(ours))),
         STOCK: watch(".widget-html", n_widgets),

@@ -21,6 +21,7 @@ from results import ROOT
 from stepformer.formatting import format_cell
 from stepformer.trace import Trace
 
+STOCK = ROOT / "web" / "node_modules" / ".stock-widgets"
 HTML_MANAGER, REQUIRE = "@jupyter-widgets/html-manager@1.0.6", "requirejs@2.3.4"
 ELEMENT = re.compile(
     r"<stepformer-(player|exercise)><script type=\"application/json\">(.*?)</script>.*?</stepformer-\1>"
@@ -82,14 +83,23 @@ def _html_widgets(box: ipywidgets.Box) -> int:
     return sum(children) + sum(isinstance(child, ipywidgets.HTML) for child in box.children)
 
 
-def add_stock_scripts(site: Site, cache: Path) -> None:
-    """Put html-manager and require.js on the site; they are downloaded with npm once."""
+def fetch_stock_scripts() -> tuple[Path, Path]:
+    """Return the files of html-manager and require.js; `make setup` downloads them once, with npm."""
     from vendor import fetch
 
-    cache.mkdir(parents=True, exist_ok=True)
-    site.pages["/stock/embed-amd.js"] = (fetch(HTML_MANAGER, cache) / "dist" / "embed-amd.js").read_bytes()
+    STOCK.mkdir(parents=True, exist_ok=True)
+    return fetch(HTML_MANAGER, STOCK) / "dist" / "embed-amd.js", fetch(REQUIRE, STOCK) / "require.js"
+
+
+def add_stock_scripts(site: Site) -> None:
+    """Put html-manager and require.js on the site."""
+    manager, require = fetch_stock_scripts()
+    site.pages["/stock/embed-amd.js"] = manager.read_bytes()
     esbuild = ROOT / "web" / "node_modules" / ".bin" / "esbuild"
-    require = fetch(REQUIRE, cache) / "require.js"
     site.pages["/stock/require.js"] = subprocess.run(
         [esbuild, "--minify", require], check=True, capture_output=True
     ).stdout
+
+
+if __name__ == "__main__":
+    fetch_stock_scripts()

@@ -79,6 +79,12 @@ def _divide(draw: Draw) -> Call:
     return [a, np.where(b == 0, 1, b)], {}
 
 
+def _total(draw: Draw) -> Call:
+    x = draw.numbers(*draw.leading(), *draw.sizes(int(draw.rng.integers(1, 3))))
+    axis = int(draw.rng.integers(-x.ndim, x.ndim))
+    return [x], {"axis": axis} if axis != -1 else {}
+
+
 def _scale(draw: Draw) -> Call:
     n_q, n_k, d_k = draw.sizes(3)
     leading = draw.leading()
@@ -178,6 +184,16 @@ def _scores_of_heads(draw: Draw) -> Call:
     return [np.where(draw.rng.random(x.shape) < 0.3, -INF, x) if x.dtype.kind == "f" else x], {}
 
 
+def _cross_entropy(draw: Draw) -> Call:
+    n, words = draw.sizes(2)
+    logits = draw.numbers(*draw.leading(), n, words)
+    targets = draw.rng.integers(0, words, size=logits.shape[:-1])
+    others = np.arange(words) != targets[..., None]
+    if logits.dtype.kind == "f":
+        logits = np.where(others & (draw.rng.random(logits.shape) < 0.2), -INF, logits)
+    return [logits, targets], {}
+
+
 def _layer_norm(draw: Draw) -> Call:
     d = draw.sizes(1)[0]
     attributes = {"eps": 0.01} if draw.rng.random() < 0.3 else {}
@@ -187,6 +203,11 @@ def _layer_norm(draw: Draw) -> Call:
 def _embed(draw: Draw) -> Call:
     n, words, d = draw.sizes(3)
     return [draw.rng.integers(0, words, size=(*draw.leading(), n)), draw.numbers(words, d)], {}
+
+
+def _one_hot(draw: Draw) -> Call:
+    n, words = draw.sizes(2)
+    return [draw.rng.integers(0, words, size=(*draw.leading(), n))], {"vocab_size": words}
 
 
 def _split(draw: Draw) -> Call:
@@ -213,6 +234,7 @@ RANDOM: dict[str, Callable[[Draw], Call]] = {
     "matmul": _matmul,
     "transpose": _matrix,
     "add": _cell_by_cell,
+    "subtract": _cell_by_cell,
     "multiply": _cell_by_cell,
     "divide": _divide,
     "scale": _scale,
@@ -231,6 +253,10 @@ RANDOM: dict[str, Callable[[Draw], Call]] = {
     "zero_masked": _zero_masked,
     "softmax": _along_an_axis,
     "softmax_averaged": _scores_of_heads,
+    "total": _total,
+    "count_rows": _matrix,
+    "cross_entropy": _cross_entropy,
+    "one_hot": _one_hot,
     "hardmax": _along_an_axis,
     "relu": _one,
     "tanh": _one,
@@ -270,7 +296,15 @@ EDGES: dict[str, list[Call]] = {
                ([f(2, 0, 3), f(2, 3, 5)], {}), ([f(1, 1), f(1, 1)], {}), ([f(3, 1, 2, 5), f(2, 5, 3)], {})],
     "transpose": [([f(1, 1)], {}), ([f(0, 3)], {})],
     "add": [([f(0, 3), f(3)], {}), ([f(), f(2, 3)], {}), ([f(), f()], {}), ([f(2, 1), f(1, 3)], {})],
+    "subtract": [([f(), f(2, 3)], {}), ([f(2, 1), f(1, 3)], {}), ([f(0, 3), f(3)], {})],
     "multiply": [([f(), f(2, 3)], {}), ([f(2, 1), f(1, 3)], {})],
+    "total": [([f(3)], {}), ([f(0)], {}), ([f(3, 0)], {}), ([f(3, 0)], {"axis": 0}), ([f(2, 3, 5)], {"axis": -2})],
+    "count_rows": [([f(1, 3)], {}), ([f(0, 3)], {}), ([f(7, 5, 0)], {})],
+    "cross_entropy": [([TIES, np.array([2, 1, 0])], {}), ([f(1, 1), np.array([0])], {}),
+                      ([np.array([[0.0, 1e4, -1e4]]), np.array([2])], {}),
+                      ([np.array([[-1e300, 1e300]]), np.array([1])], {}), ([f(0, 3), np.zeros(0, dtype=int)], {})],
+    "one_hot": [([np.zeros(0, dtype=int)], {"vocab_size": 3}), ([np.array([2, 2, 0])], {"vocab_size": 3}),
+                ([np.array([0])], {"vocab_size": 1})],
     "divide": [([f(2, 3), np.array(4.0)], {}), ([f(0), f(0)], {}), ([f(2, 3), np.array([[-2.0], [0.5]])], {})],
     "scale": [([f(3, 0), f(3, 5)], {}), ([f(), f(1)], {}), ([f(2, 3), f(7)], {})],
     "linear": [([f(0, 3), f(3, 2), f(2)], {}), ([f(3, 0), f(0, 2), f(2)], {}), ([f(1, 1), f(1, 1), f(1)], {})],
@@ -328,6 +362,23 @@ REFUSED: dict[str, list[tuple[list[np.ndarray], dict[str, Any], str]]] = {
     "transpose": [([f(3)], {}, r"transpose: 'x' has shape \(3,\); it needs at least 2 axes"), ([T], {}, "numbers")],
     "add": [([f(2, 3), f(2)], {}, r"add: a \(2, 3\) and b \(2,\) do not fit"), ([T, f(3)], {}, "'a' must hold numbers"),
             ([f(3), T], {}, "'b' must hold numbers")],
+    "subtract": [([f(2, 3), f(3, 2)], {}, r"subtract: a \(2, 3\) and b \(3, 2\)"), ([f(3), T], {}, "'b' must hold")],
+    "total": [([f()], {}, r"'x' has shape \(\)"), ([f(2, 3)], {"axis": 2}, "total: axis 2 does not"),
+              ([T], {}, "total: 'x' must hold numbers")],
+    "count_rows": [([f(3)], {}, r"count_rows: 'x' has shape \(3,\); it needs at least 2 axes"), ([T], {}, "numbers")],
+    "cross_entropy": [([f(2, 3), np.array([0, 3])], {}, r"targets go from 0 to 3, but there are the columns 0 … 2"),
+                      ([f(2, 3), np.array([0, -1])], {}, "targets go from -1"),
+                      ([f(2, 3), np.array([0, 1, 2])], {}, r"logits is \(2, 3\) and targets is \(3,\); each row"),
+                      ([f(2, 3), np.array([[0], [1]])], {}, "each row of logits needs one target"),
+                      ([f(2, 3), f(2)], {}, "'targets' must be token ids"),
+                      ([f(3), np.array([0])], {}, "'logits' has shape"),
+                      ([np.array([[-INF, 1.0]]), np.array([0])], {}, "the logit −infinity; its loss would be infinite"),
+                      ([np.array([[math.nan, 1.0]]), np.array([1])], {}, "'logits' holds NaN")],
+    "one_hot": [([np.array([0, 3])], {"vocab_size": 3}, "tokens go from 0 to 3, but there are the columns 0 … 2"),
+                ([np.array([-1])], {"vocab_size": 3}, "tokens go from -1"),
+                ([f(2)], {"vocab_size": 3}, "'tokens' must be token ids, whole numbers"),
+                ([np.array([0])], {"vocab_size": 0}, "vocab_size is 0"),
+                ([np.array([0])], {"vocab_size": 1.5}, "vocab_size is 1.5")],
     "multiply": [([f(2, 3), f(3, 2)], {}, r"multiply: a \(2, 3\) and b \(3, 2\)"), ([f(3), T], {}, "'b' must hold")],
     "divide": [([f(2), np.array([1.0, 0.0])], {}, "divide: 'b' holds a zero"), ([f(2, 3), f(2)], {}, "do not fit"),
                ([T, f(3)], {}, "'a' must hold")],

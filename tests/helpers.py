@@ -56,6 +56,11 @@ def toc_files() -> list[str]:
     return [toc["root"], *re.findall(r'"file": "([^"]+)"', json.dumps(toc))]
 
 
+def finished_chapters() -> list[Path]:
+    """Return the chapters of the table of contents, which are those that the site has a page of."""
+    return [ROOT / f"{name}.ipynb" for name in toc_files() if name.startswith("chapters/")]
+
+
 def calls_of_show(chapter: Path) -> int:
     """Return how often a chapter's code calls `show(...)` of the player, wherever that stands in a cell."""
     cells = json.loads(chapter.read_text(encoding="utf-8"))["cells"]

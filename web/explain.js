@@ -11,7 +11,7 @@
  * @typedef {{kind: 'num', value: number}
  *   | {kind: 'var', name: string}
  *   | {kind: 'sum'|'product'|'quotient'|'difference', args: Expr[], mean?: true}
- *   | {kind: 'call', fn: 'exp'|'max'|'sqrt'|'tanh'|'square'|'sin'|'cos'|'power', args: Expr[]}
+ *   | {kind: 'call', fn: 'exp'|'log'|'max'|'sqrt'|'tanh'|'square'|'sin'|'cos'|'power', args: Expr[]}
  *   | {kind: 'choice', text: string, parameters: Object<string, number>, because: Ref[], args: [Expr]}
  *   | Ref} Expr
  *   A choice is a value with a reason: `text` is a key of REASONS, `because` the cells that decide,
@@ -32,11 +32,17 @@ import { LAYOUTS, completeAttributes, distance, findOp, lastAllowedKey, meanOf, 
  */
 export function explain(opName, inputs, attributes, output, index) {
   findOp(opName);
-  const ref = (input, cell) => ({ kind: 'ref', input, index: cell, value: at(inputs[input], cell) });
   const cell = {
     inputs,
     index,
-    ref,
+    ref: (input, place) => ({ kind: 'ref', input, index: place, value: at(inputs[input], place) }),
+    reason: (name, value, because = [], parameters = {}) => ({
+      kind: 'choice',
+      text: `${opName}.${name}`,
+      parameters,
+      because,
+      args: [value],
+    }),
     attributes: completeAttributes(opName, attributes ?? {}),
     shape: output.shape,
   };
@@ -54,14 +60,6 @@ const quotient = (a, b) => ({ kind: 'quotient', args: [a, b] });
 const mean = (terms) => ({ ...quotient(sum(...terms), num(terms.length)), mean: true });
 const difference = (a, b) => ({ kind: 'difference', args: [a, b] });
 const call = (fn, ...args) => ({ kind: 'call', fn, args });
-const choice = (text, value, because = [], parameters = {}) => ({
-  kind: 'choice',
-  text,
-  parameters,
-  because,
-  args: [value],
-});
-
 /** pos / base^(power / width): how far a pair of columns has turned at a position, in radians. */
 const turned = (position, power, width, base) =>
   quotient(num(position), call('power', num(base), quotient(num(power), num(width))));
@@ -76,6 +74,16 @@ const stretched = ({ inputs, ref }, k, index) => ref(k, broadcastIndex(index, in
 /** All cells of x on the line along `axis` through `index`. */
 function line({ inputs, ref, index }, axis) {
   return range(inputs[0].shape[axis]).map((i) => ref(0, index.with(axis, i)));
+}
+
+/** How far a score lies below the largest of its line, and what softmax and its logarithm share. */
+function powers(scores, of = '') {
+  const below = (score) => difference(score, variable(`max${of}`));
+  const lets = [
+    { name: `max${of}`, expr: call('max', ...scores) },
+    { name: `total${of}`, expr: sum(...scores.map((score) => call('exp', below(score)))) },
+  ];
+  return { below, lets };
 }
 
 /** Sum of products of a row of input 0 and a column of input 1, for the cell `index` of a matmul. */
@@ -97,15 +105,13 @@ function dotProduct({ inputs: [a, b], ref, index }) {
 const score = ({ ref, index }) => ref(0, index);
 
 /** One value where the mask (input 1) allows this cell, another where it does not. */
-function maskChoice(op, cell, ifAllowed, ifRefused, index = cell.index) {
+function maskChoice(cell, ifAllowed, ifRefused, index = cell.index) {
   const may = stretched(cell, 1, index);
-  return may.value === 1
-    ? choice(`${op}.allowed`, ifAllowed, [may])
-    : choice(`${op}.refused`, ifRefused, [may]);
+  return may.value === 1 ? cell.reason('allowed', ifAllowed, [may]) : cell.reason('refused', ifRefused, [may]);
 }
 
 /** A cell of a table of sinusoids, with the sum it stands in, if any; `position` is the number of its row. */
-function sinusoid(op, layout, position, { index, shape, attributes: { base } }, within = (value) => value) {
+function sinusoid(layout, position, { index, shape, attributes: { base }, reason }, within = (value) => value) {
   const column = index.at(-1);
   const width = shape.at(-1);
   const { power, cosine } = layout(column, width);
@@ -113,7 +119,7 @@ function sinusoid(op, layout, position, { index, shape, attributes: { base } }, 
   const parameters = { position, column, pair: power / 2 };
   return {
     lets: [{ name: 'angle', expr: turned(position, power, width, base) }],
-    result: choice(`${op}.${cosine ? 'cosine' : 'sine'}`, value, [], parameters),
+    result: reason(cosine ? 'cosine' : 'sine', value, [], parameters),
   };
 }
 
@@ -121,7 +127,9 @@ function sinusoid(op, layout, position, { index, shape, attributes: { base } }, 
 
 /**
  * @typedef {{inputs: Tensor[], index: number[], shape: number[], attributes: Object<string, number>,
- *   ref: (input: number, index: number[]) => Ref}} Cell   the cell to explain, and the shape of the output
+ *   ref: (input: number, index: number[]) => Ref,
+ *   reason: (name: string, value: Expr, because?: Ref[], parameters?: Object<string, number>) => Expr}} Cell
+ *   the cell to explain, and the shape of the output; `reason` makes a choice
  * @type {Object<string, (cell: Cell) => Expr|Explanation>}
  */
 const EXPLAIN = {
@@ -130,6 +138,8 @@ const EXPLAIN = {
   transpose: ({ ref, index }) => ref(0, swapLastTwo(index)),
 
   add: (cell) => sum(stretched(cell, 0, cell.index), stretched(cell, 1, cell.index)),
+
+  subtract: (cell) => difference(stretched(cell, 0, cell.index), stretched(cell, 1, cell.index)),
 
   multiply: (cell) => product(stretched(cell, 0, cell.index), stretched(cell, 1, cell.index)),
 
@@ -166,15 +176,9 @@ const EXPLAIN = {
     const axis = resolveAxis(cell.attributes.axis, cell.shape);
     const scores = line(cell, axis);
     if (scores.every(({ value }) => value === -Infinity))
-      return choice('softmax.nothing_allowed', num(0), scores);
-    const power = (score) => call('exp', difference(score, variable(`max${of}`)));
-    return {
-      lets: [
-        { name: `max${of}`, expr: call('max', ...scores) },
-        { name: `total${of}`, expr: sum(...scores.map(power)) },
-      ],
-      result: quotient(power(scores[cell.index[axis]]), variable(`total${of}`)),
-    };
+      return cell.reason('nothing_allowed', num(0), scores);
+    const { below, lets } = powers(scores, of);
+    return { lets, result: quotient(call('exp', below(scores[cell.index[axis]])), variable(`total${of}`)) };
   },
 
   softmax_averaged(cell) {
@@ -185,15 +189,30 @@ const EXPLAIN = {
     return { lets: heads.flatMap(({ lets = [] }) => lets), result: mean(heads.map((head) => head.result ?? head)) };
   },
 
+  total(cell) {
+    const axis = resolveAxis(cell.attributes.axis, cell.inputs[0].shape);
+    return sum(...line({ ...cell, index: cell.index.toSpliced(axis, 0, 0) }, axis));
+  },
+
+  count_rows: ({ inputs: [x] }) => num(x.shape.at(-2)),
+
+  cross_entropy(cell) {
+    const row = line({ ...cell, index: [...cell.index, 0] }, cell.index.length);
+    const target = cell.ref(1, cell.index);
+    const { below, lets } = powers(row);
+    const loss = difference(call('log', variable('total')), below(row[target.value]));
+    return { lets, result: cell.reason('right', loss, [target], { token: target.value }) };
+  },
+
   hardmax(cell) {
     const axis = resolveAxis(cell.attributes.axis, cell.shape);
     const scores = line(cell, axis);
     const values = scores.map(({ value }) => value);
     const largest = Math.max(...values);
-    if (largest === -Infinity) return choice('hardmax.nothing_allowed', num(0), scores);
+    if (largest === -Infinity) return cell.reason('nothing_allowed', num(0), scores);
     return values.indexOf(largest) === cell.index[axis]
-      ? choice('hardmax.largest', num(1), scores)
-      : choice('hardmax.not_largest', num(0), scores);
+      ? cell.reason('largest', num(1), scores)
+      : cell.reason('not_largest', num(0), scores);
   },
 
   add_pairs: ({ inputs: [a, b], ref, index }) => {
@@ -205,59 +224,60 @@ const EXPLAIN = {
     );
   },
 
-  causal_mask({ inputs: [query, key], index: [i, j] }) {
+  causal_mask({ inputs: [query, key], index: [i, j], reason }) {
     const last = lastAllowedKey(i, query.shape.at(-2), key.shape.at(-2));
     const parameters = { query: i, key: j, last };
-    if (j <= last) return choice('causal_mask.allowed', num(1), [], parameters);
-    return choice(last < 0 ? 'causal_mask.none' : 'causal_mask.later', num(0), [], parameters);
+    if (j <= last) return reason('allowed', num(1), [], parameters);
+    return reason(last < 0 ? 'none' : 'later', num(0), [], parameters);
   },
 
-  padding_mask({ ref, index, attributes: { pad_id: pad } }) {
+  padding_mask({ ref, index, attributes: { pad_id: pad }, reason }) {
     const token = ref(0, index.toSpliced(-2, 1));
     const parameters = { token: token.value, pad };
     return token.value === pad
-      ? choice('padding_mask.padding', num(0), [token], parameters)
-      : choice('padding_mask.token', num(1), [token], parameters);
+      ? reason('padding', num(0), [token], parameters)
+      : reason('token', num(1), [token], parameters);
   },
 
   both(cell) {
     const masks = [stretched(cell, 0, cell.index), stretched(cell, 1, cell.index)];
     return masks.every(({ value }) => value === 1)
-      ? choice('both.allowed', num(1), masks)
-      : choice('both.refused', num(0), masks);
+      ? cell.reason('allowed', num(1), masks)
+      : cell.reason('refused', num(0), masks);
   },
 
   share_across_heads: ({ ref, index }) => ref(0, index.toSpliced(-3, 1)),
 
-  mask: (cell) => maskChoice('mask', cell, score(cell), num(-Infinity)),
+  mask: (cell) => maskChoice(cell, score(cell), num(-Infinity)),
 
-  mask_with_zero: (cell) => maskChoice('mask_with_zero', cell, score(cell), num(0)),
+  mask_with_zero: (cell) => maskChoice(cell, score(cell), num(0)),
 
-  mask_opposite: (cell) => maskChoice('mask_opposite', cell, num(-Infinity), score(cell)),
+  mask_opposite: (cell) => maskChoice(cell, num(-Infinity), score(cell)),
 
   mask_transposed: (cell) =>
-    maskChoice('mask_transposed', cell, score(cell), num(-Infinity), swapLastTwo(cell.index)),
+    maskChoice(cell, score(cell), num(-Infinity), swapLastTwo(cell.index)),
 
   zero_masked(cell) {
     const {
       inputs: [x, allowed],
       ref,
       index,
+      reason,
     } = cell;
     const key = index.at(-2);
     const leading = broadcastIndex(index.slice(0, -2), allowed.shape.slice(0, -2));
     const queries = range(allowed.shape.at(-2)).map((query) => ref(1, [...leading, query, key]));
     return queries.some(({ value }) => value === 1)
-      ? choice('zero_masked.kept', ref(0, broadcastIndex(index, x.shape)), queries)
-      : choice('zero_masked.zeroed', num(0), queries);
+      ? reason('kept', ref(0, broadcastIndex(index, x.shape)), queries)
+      : reason('zeroed', num(0), queries);
   },
 
   ...Object.fromEntries(
-    Object.entries(LAYOUTS).map(([op, layout]) => [op, (cell) => sinusoid(op, layout, cell.index.at(-2), cell)]),
+    Object.entries(LAYOUTS).map(([op, layout]) => [op, (cell) => sinusoid(layout, cell.index.at(-2), cell)]),
   ),
 
   add_batch_positions: (cell) =>
-    sinusoid('add_batch_positions', LAYOUTS.sinusoids, cell.index.at(-3), cell, (value) =>
+    sinusoid(LAYOUTS.sinusoids, cell.index.at(-3), cell, (value) =>
       sum(cell.ref(0, cell.index), value),
     ),
 
@@ -280,9 +300,16 @@ const EXPLAIN = {
   distance_bias: ({ index: [i, j], shape: [queries, keys], attributes: { slope } }) =>
     product(num(-slope), num(distance(i, j, queries, keys))),
 
-  embed({ ref, index }) {
+  one_hot({ ref, index, reason }) {
     const token = ref(0, index.slice(0, -1));
-    return choice('embed.row', ref(1, [token.value, index.at(-1)]), [token], { token: token.value });
+    const column = index.at(-1);
+    const hit = column === token.value;
+    return reason(hit ? 'token' : 'other', num(Number(hit)), [token], { token: token.value, column });
+  },
+
+  embed({ ref, index, reason }) {
+    const token = ref(0, index.slice(0, -1));
+    return reason('row', ref(1, [token.value, index.at(-1)]), [token], { token: token.value });
   },
 
   concat({ inputs, ref, index, shape, attributes }) {
@@ -313,12 +340,13 @@ const EXPLAIN = {
 };
 
 /** The ops that can be explained; a test compares it with OPS. */
-export const EXPLAINED_OPS = Object.keys(EXPLAIN);
+export const EXPLAINED_OPS = /* @__PURE__ */ Object.keys(EXPLAIN);
 
 // ---- Using an explanation -----------------------------------------------------------------------
 
 const FUNCTIONS = {
   exp: Math.exp,
+  log: Math.log,
   max: Math.max,
   sqrt: Math.sqrt,
   tanh: Math.tanh,

@@ -281,6 +281,12 @@ define('add', {
   forward: (inputs) => cellwise(inputs, (a, b) => a + b),
 });
 
+define('subtract', {
+  takes: { a: numbers(), b: numbers() },
+  symbol: '{0} − {1}',
+  forward: (inputs) => cellwise(inputs, (a, b) => a - b),
+});
+
 define('multiply', {
   takes: { a: numbers(), b: numbers() },
   symbol: '{0} ⊙ {1}',
@@ -392,6 +398,44 @@ define('softmax', {
       for (let i = start; i < end; i += step) result.data[i] /= total;
     });
     return result;
+  },
+});
+
+define('total', {
+  takes: { x: numbers(1) },
+  attributes: LAST_AXIS,
+  symbol: 'sum of {0}',
+  forward([x], { axis }) {
+    const along = resolveAxis(axis, x.shape);
+    const totals = [];
+    alongAxis(x.shape, along, (start, step, n) => {
+      let sum = 0;
+      for (let i = 0; i < n; i++) sum += x.data[start + i * step];
+      totals.push(sum);
+    });
+    return { shape: x.shape.toSpliced(along, 1), data: Float64Array.from(totals), dtype: 'float' };
+  },
+});
+
+define('count_rows', {
+  takes: { x: numbers(2) },
+  forward: ([x]) => ({ shape: [], data: Float64Array.of(x.shape.at(-2)), dtype: 'int' }),
+});
+
+define('cross_entropy', {
+  takes: { logits: scores(2), targets: tokens(1) },
+  forward([logits, targets]) {
+    const width = logits.shape.at(-1);
+    const shape = logits.shape.slice(0, -1);
+    if (shape.join() !== targets.shape.join()) throw new Refusal('targets', [1, 0]);
+    const data = targets.data.map((_, i) => {
+      const row = logits.data.subarray(i * width, (i + 1) * width);
+      const right = row[tokenAt(targets, i, width, 1)];
+      if (right === -Infinity) throw new Refusal('impossible', [0, 1], { index: indexOf(shape, i) });
+      const max = row.reduce((a, b) => Math.max(a, b));
+      return Math.log(row.reduce((sum, logit) => sum + Math.exp(logit - max), 0)) - (right - max);
+    });
+    return { shape, data, dtype: 'float' };
   },
 });
 
@@ -630,16 +674,33 @@ export function distance(i, j, queries, keys) {
 
 // ---- Tokens and heads ---------------------------------------------------------------------------
 
+/** Token number i of input k, which must be one of so many. */
+function tokenAt(tokens, i, count, k = 0) {
+  const id = tokens.data[i];
+  if (id < 0 || id >= count)
+    throw new Refusal('token_range', [k], { id, index: indexOf(tokens.shape, i), last: count - 1 });
+  return id;
+}
+
+define('one_hot', {
+  takes: { tokens: tokens(1) },
+  attributes: { vocab_size: { type: 'integer', above: 0 } },
+  forward([tokens], { vocab_size: words }) {
+    const result = zeros([...tokens.shape, words]);
+    tokens.data.forEach((_, i) => (result.data[i * words + tokenAt(tokens, i, words)] = 1));
+    return result;
+  },
+});
+
 define('embed', {
   takes: { tokens: tokens(1), table: matrix },
   symbol: '{1}[{0}]',
   forward([tokens, table]) {
     const [words, width] = table.shape;
     const result = zeros([...tokens.shape, width]);
-    tokens.data.forEach((id, i) => {
-      if (id < 0 || id >= words)
-        throw new Refusal('token_range', [0], { id, index: indexOf(tokens.shape, i), last: words - 1 });
-      result.data.set(table.data.subarray(id * width, (id + 1) * width), i * width);
+    tokens.data.forEach((_, i) => {
+      const start = tokenAt(tokens, i, words) * width;
+      result.data.set(table.data.subarray(start, start + width), i * width);
     });
     return result;
   },

@@ -282,8 +282,9 @@ function readEdit(json, where, program) {
   const id = program.find(needName(json.tensor, `${where}: tensor`));
   const entry = program.tensors[id];
   const edit = { tensor: id };
+  const recast = ['op', 'inputs', 'attributes'].some((part) => json[part] !== undefined);
   if (json.value !== undefined) {
-    if (json.op !== undefined || json.inputs !== undefined || json.attributes !== undefined) {
+    if (recast) {
       throw new ProgramError(
         `${where}: an edit gives either a value or another op, inputs or attributes, not both`,
       );
@@ -295,7 +296,7 @@ function readEdit(json, where, program) {
     program.checkReplacement(where, entry, edit.value);
     return edit;
   }
-  if (json.op === undefined && json.inputs === undefined && json.attributes === undefined) {
+  if (!recast) {
     throw new ProgramError(`${where}: it changes nothing: a value, op, inputs or attributes must be given`);
   }
   if (entry.value)

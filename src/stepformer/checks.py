@@ -201,6 +201,68 @@ def w_o_joins_the_heads(trace: Trace) -> None:
     _require(joined, "The output is not the merged heads times w_o.weight.")
 
 
+@check
+def probabilities_of_each_row_sum_to_one(trace: Trace) -> None:
+    """Each row of probabilities is a distribution over the vocabulary."""
+    totals = trace["probabilities"].sum(axis=-1)
+    _require(_close(totals, np.ones_like(totals)), f"The rows of probabilities sum to {np.round(totals, 2)}, not to 1.")
+
+
+@check
+def losses_are_minus_the_log_of_the_right_probability(trace: Trace) -> None:
+    """The loss of each row is −log of the probability of its right answer, a softmax of the logits."""
+    powers = np.exp(trace["logits"])
+    right = np.take_along_axis(powers, trace["targets"][:, None], axis=-1)[:, 0] / powers.sum(axis=-1)
+    losses = trace["loss.losses"]
+    _require(
+        _close(losses, -np.log(right)),
+        f"The losses {np.round(losses, 2)} are not −log of the right probabilities {np.round(right, 2)}.",
+    )
+
+
+@check
+def loss_is_the_mean_over_the_rows(trace: Trace) -> None:
+    """The loss that is reported is the mean of the losses of the rows."""
+    loss, losses = trace["loss.mean"], trace["loss.losses"]
+    _require(_close(loss, np.mean(losses)), f"The loss is {loss:.2f}, the mean of the losses {losses.mean():.2f}.")
+
+
+@check
+def targets_are_the_next_words(trace: Trace) -> None:
+    """The right answer to each word is the word after it."""
+    (words, _), (answers,) = trace.axis_labels("x"), trace.axis_labels("targets")
+    _require(answers[:-1] == words[1:], f"The words are {words}, but the answers {answers} are not the next words.")
+
+
+@check
+def gradient_agrees_with_finite_differences(trace: Trace) -> None:
+    """Nudging a weight up and down by a little changes the loss as the gradient says, for every weight and bias."""
+    for name in ("weight", "bias"):
+        gradient, slopes = trace[f"{name}_gradient"], _slopes(trace, name, "loss.mean")
+        apart = np.abs(gradient - slopes).max()
+        _require(bool(apart < 1e-8), f"The {name}_gradient is up to {apart:.2f} away from the slopes of the loss.")
+
+
+@check
+def the_step_lowers_the_loss(trace: Trace) -> None:
+    """After a step of gradient descent, the loss is smaller than before."""
+    before, after = trace["loss.mean"], trace["after.loss.mean"]
+    _require(bool(after < before), f"The loss was {before:.2f} before the step and is {after:.2f} after it.")
+
+
+def _slopes(trace: Trace, leaf: str, result: str, nudge: float = 1e-5) -> np.ndarray:
+    """The derivative of one number of a program with respect to each cell of a leaf, by central differences."""
+    slopes = np.zeros(trace[leaf].shape)
+    for cell in np.ndindex(slopes.shape):
+        ends = []
+        for step in (nudge, -nudge):
+            moved = trace[leaf].copy()
+            moved[cell] += step
+            ends.append(trace.run({leaf: moved})[result])
+        slopes[cell] = (ends[0] - ends[1]) / (2 * nudge)
+    return slopes
+
+
 def _has(trace: Trace, name: str) -> bool:
     return any(f".{tensor.name}".endswith(f".{name}") for tensor in trace.tensors)
 

@@ -12,11 +12,12 @@ from stepformer.recording import op
 from stepformer.trace import OPS
 
 __all__ = [
-    "OPS", "add", "add_batch_positions", "add_pairs", "both", "causal_mask", "concat", "copy", "distance_bias",
-    "divide", "embed", "first_rows", "hardmax", "layer_norm", "linear", "mask", "mask_opposite", "mask_transposed",
-    "mask_with_zero", "matmul", "merge_heads", "multiply", "padding_mask", "relu", "reshape_heads", "rotate_pairs",
-    "scale", "scale_up", "share_across_heads", "sinusoids", "sinusoids_exponent_slip", "sinusoids_in_blocks",
-    "softmax", "softmax_averaged", "split_heads", "tanh", "transpose", "zero_masked",
+    "OPS", "add", "add_batch_positions", "add_pairs", "both", "causal_mask", "concat", "copy", "count_rows",
+    "cross_entropy", "distance_bias", "divide", "embed", "first_rows", "hardmax", "layer_norm", "linear", "mask",
+    "mask_opposite", "mask_transposed", "mask_with_zero", "matmul", "merge_heads", "multiply", "one_hot",
+    "padding_mask", "relu", "reshape_heads", "rotate_pairs", "scale", "scale_up", "share_across_heads", "sinusoids",
+    "sinusoids_exponent_slip", "sinusoids_in_blocks", "softmax", "softmax_averaged", "split_heads", "subtract",
+    "tanh", "total", "transpose", "zero_masked",
 ]  # fmt: skip
 
 Axes = tuple[str, ...]
@@ -66,6 +67,13 @@ def _along(op_name: str, x: np.ndarray, axis: int) -> int:
     if not -x.ndim <= axis < x.ndim:
         raise ValueError(f"{op_name}: axis {axis} does not exist in shape {x.shape}.")
     return axis
+
+
+def _check_columns(op_name: str, argument: str, ids: np.ndarray, width: int) -> None:
+    if ids.size and not (ids.min() >= 0 and ids.max() < width):
+        raise ValueError(
+            f"{op_name}: {argument} go from {ids.min()} to {ids.max()}, but there are the columns 0 … {width - 1}."
+        )
 
 
 def _first(x: Axes, *_: Axes, **__) -> Axes:
@@ -157,6 +165,27 @@ def add(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     a, b = _floats("add", "a", a), _floats("add", "b", b)
     _must_broadcast("add", a=a, b=b)
     return np.add(a, b)
+
+
+@op(latex=r"(a - b)_{ij} = a_{ij} - b_{ij}", axes=_longest)
+def subtract(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Subtract cell by cell.
+
+    Formula: `out[i, j] = a[i, j] - b[i, j]`; a size of 1 is repeated.
+
+    Args:
+        a: numbers of any shape.
+        b: numbers whose shape broadcasts with that of `a`.
+
+    Returns:
+        The broadcast shape.
+
+    Raises:
+        ValueError: the shapes do not broadcast.
+    """
+    a, b = _floats("subtract", "a", a), _floats("subtract", "b", b)
+    _must_broadcast("subtract", a=a, b=b)
+    return np.subtract(a, b)
 
 
 @op(latex=r"(a \odot b)_{ij} = a_{ij}\, b_{ij}", axes=_longest)
@@ -296,6 +325,49 @@ def add_pairs(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     left, right = a[..., :, None, :], b[..., None, :, :]
     _must_broadcast("add_pairs", a=left, b=right)
     return left + right
+
+
+def _without(x: Axes, axis: int) -> Axes:
+    """The axes that are left when one has been added up."""
+    return x[: axis % len(x)] + x[axis % len(x) + 1 :]
+
+
+@op(latex=r"\mathrm{total}(x)_i = \sum_j x_{ij}", axes=_without)
+def total(x: np.ndarray, *, axis: int = -1) -> np.ndarray:
+    """Add up along one axis, which is then gone.
+
+    Formula: `out[i] = sum over j of x[i, j]`.
+
+    Args:
+        x: numbers, at least one axis.
+        axis: the axis that is added up; -1 is the last.
+
+    Returns:
+        The shape of `x` without that axis.
+
+    Raises:
+        ValueError: the axis does not exist.
+    """
+    x = _floats("total", "x", x, 1)
+    return x.sum(axis=_along("total", x, axis))
+
+
+@op(latex=r"\mathrm{rows}(x) = n \quad \text{for } x \text{ of shape } n \times d", axes=lambda x: ())
+def count_rows(x: np.ndarray) -> np.ndarray:
+    """Count the rows: what a total over the rows is divided by to make a mean of it.
+
+    Formula: `out = n`.
+
+    Args:
+        x: (…, n, d) numbers; only their length is used.
+
+    Returns:
+        One whole number, n.
+
+    Raises:
+        ValueError: `x` has fewer than two axes.
+    """
+    return np.array(_floats("count_rows", "x", x, 2).shape[-2])
 
 
 @op(latex=r"\mathrm{copy}(x)_{ij} = x_{ij}", axes=_first)
@@ -751,12 +823,12 @@ def distance_bias(query: np.ndarray, key: np.ndarray, *, slope: float) -> np.nda
 # ---- functions of one tensor --------------------------------------------------------------------------------------
 
 
-def _softmax_input(op_name: str, x, axis: int) -> np.ndarray:
-    x = _floats(op_name, "x", x, 1)
+def _softmax_input(op_name: str, x, axis: int, argument: str = "x") -> np.ndarray:
+    x = _floats(op_name, argument, x, 1)
     _along(op_name, x, axis)
     if np.isnan(x).any() or np.isposinf(x).any():
         raise ValueError(
-            f"{op_name}: 'x' holds NaN or +infinity; only finite scores and −infinity (masked) have a place."
+            f"{op_name}: {argument!r} holds NaN or +infinity; only finite scores and −infinity (masked) have a place."
         )
     return x
 
@@ -837,6 +909,43 @@ def hardmax(x: np.ndarray, *, axis: int = -1) -> np.ndarray:
     winner = np.expand_dims(x.argmax(axis=axis), axis)
     np.put_along_axis(weights, winner, 1.0, axis)
     return np.where(np.isneginf(x), 0.0, weights)
+
+
+@op(
+    latex=r"\mathrm{crossentropy}(z, t)_i = -\log \mathrm{softmax}(z)_{i\, t_i} = \log \sum_j e^{z_{ij}} - z_{i\, t_i}",
+    axes=lambda logits, targets: logits[:-1],
+)
+def cross_entropy(logits: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    """The loss of each row: minus the logarithm of the probability that softmax gives to the right answer.
+
+    Formula: `out[i] = log(sum over j of exp(logits[i, j])) - logits[i, targets[i]]`, with the maximum of each row
+    subtracted first, so that nothing overflows and a tiny probability is not taken for 0.
+
+    Args:
+        logits: (…, n, vocab_size) numbers before softmax; -inf allowed, except for a right answer.
+        targets: (…, n) token ids, the right answer of each row.
+
+    Returns:
+        (…, n), in nats, 0 or more.
+
+    Raises:
+        TypeError: `targets` are not whole numbers.
+        ValueError: the shapes do not fit, an id is no column, or a number is not one that softmax takes.
+    """
+    logits = _floats("cross_entropy", "logits", logits, 2)
+    logits = _softmax_input("cross_entropy", logits, -1, "logits")
+    targets = _ids("cross_entropy", "targets", targets)
+    if targets.shape != logits.shape[:-1]:
+        raise ValueError(
+            f"cross_entropy: logits is {logits.shape} and targets is {targets.shape}; each row of logits needs one "
+            f"target, {logits.shape[:-1]}."
+        )
+    _check_columns("cross_entropy", "targets", targets, logits.shape[-1])
+    right = np.take_along_axis(logits, targets[..., None], axis=-1)
+    if np.isneginf(right).any():
+        raise ValueError("cross_entropy: a right answer has the logit −infinity; its loss would be infinite.")
+    largest = logits.max(axis=-1, keepdims=True, initial=-np.inf)
+    return np.log(np.exp(logits - largest).sum(axis=-1)) - (right - largest)[..., 0]
 
 
 @op(latex=r"\mathrm{ReLU}(x)_{ij} = \max(0, x_{ij})", axes=_first)
@@ -937,6 +1046,33 @@ def embed(tokens: np.ndarray, table: np.ndarray) -> np.ndarray:
             f"embed: ids go from {tokens.min()} to {tokens.max()}, but the table has the rows 0 … {len(table) - 1}."
         )
     return table[tokens]
+
+
+@op(
+    latex=r"\mathrm{onehot}(t)_{ij} = \left[\, j = t_i \,\right]",
+    axes=lambda tokens, vocab_size: (*tokens, "vocabulary"),
+)
+def one_hot(tokens: np.ndarray, *, vocab_size: int) -> np.ndarray:
+    """A row for each token: 1 in the column of the token, 0 in all others.
+
+    Formula: `out[i, j] = 1 if j == tokens[i] else 0`.
+
+    Args:
+        tokens: (…, n) token ids.
+        vocab_size: number of columns, one for each word.
+
+    Returns:
+        (…, n, vocab_size), each 0 or 1.
+
+    Raises:
+        TypeError: `tokens` are not whole numbers.
+        ValueError: an id is no column, or `vocab_size` is not a whole number, 1 or more.
+    """
+    tokens = _ids("one_hot", "tokens", tokens)
+    if not isinstance(vocab_size, (int, np.integer)) or vocab_size < 1:
+        raise ValueError(f"one_hot: vocab_size is {vocab_size!r}; it must be a whole number, 1 or more.")
+    _check_columns("one_hot", "tokens", tokens, vocab_size)
+    return (tokens[..., None] == np.arange(vocab_size)).astype(np.float64)
 
 
 def _check_heads(op_name: str, x: np.ndarray, n_heads: int) -> None:

@@ -9,6 +9,7 @@ import pytest
 from chromium import DESKTOP, FLAGS, HINT, find_chromium
 from helpers import missing
 from playwright.sync_api import Browser, Page, sync_playwright
+from probe import write_page
 from serve import make_server
 
 TIMEOUT = 15_000  # ms; generous, a loaded machine must not fail a test
@@ -99,3 +100,15 @@ def open_page(chromium: Browser) -> Iterator[Callable[..., Page]]:
     for context in contexts:
         context.close()
     assert found == []
+
+
+@pytest.fixture
+def show_on_page(tmp_path, open_page):
+    """Put the elements on a page of their own and open it: returns the page."""
+
+    def show_on_page(*elements, **options):
+        page = open_page(write_page(tmp_path, *elements), **options)
+        page.wait_for_selector(":is(stepformer-player, stepformer-exercise):is([data-ready], [data-error])", state="attached")
+        return page
+
+    return show_on_page

@@ -1,9 +1,13 @@
-"""Pages of one's own with players on them, for what the chapters do not show: odd tokens, sizes and payloads."""
+"""Pages of one's own with players on them, for what the chapters do not show: odd tokens, sizes and payloads;
+and what tests of players say to them."""
 
 from html import escape
 from pathlib import Path
 
 from helpers import PACKAGE
+
+from stepformer import Trace, leaf, record
+from stepformer.reference.attention import scaled_dot_product_attention
 
 SCRIPT = PACKAGE / "widgets" / "static" / "stepformer.js"
 
@@ -27,3 +31,42 @@ def write_page(folder: Path, *elements: str, title: str = "Probe") -> str:
     text = PAGE.format(title=escape(title), script=SCRIPT.as_uri(), body="\n".join(elements))
     path.write_text(text, encoding="utf-8")
     return path.as_uri()
+
+
+def attention_program(query, key, value, tgt=None, src=None) -> Trace:
+    """Attention between leaves of the given numbers, with the words as labels."""
+    labels = {axis: words for axis, words in (("tgt", tgt), ("src", src)) if words is not None}
+    with record() as trace:
+        scaled_dot_product_attention(
+            leaf("query", query, ("tgt", "d_k"), {axis: words for axis, words in labels.items() if axis == "tgt"}),
+            leaf("key", key, ("src", "d_k"), {axis: words for axis, words in labels.items() if axis == "src"}),
+            leaf("value", value, ("src", "d_v")),
+        )
+    return trace
+
+
+def api(page, script, nth=0):
+    """Run `script`, in which `player` is the nth player's API, and return its value."""
+    return page.locator("stepformer-player").nth(nth).evaluate(f"({{player}}) => {{ {script} }}")
+
+
+def headings(page, axis, grid):
+    """The labels of the rows or columns of the matrix whose name begins with `grid`, as the page shows them."""
+    matrix = page.locator(f"[role=grid][aria-label^='{grid}:']")
+    return [label for label in matrix.locator(f"[role={axis}header]").all_inner_texts() if label.strip()]
+
+
+DEEP_FOCUS = """() => {
+  let at = document.activeElement;
+  while (at?.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
+  return at?.getAttribute('role') ?? at?.tagName.toLowerCase() ?? null;
+}"""
+
+
+def tab_to(page, role, most=60):
+    """Press Tab until an element of the role has the focus."""
+    for _ in range(most):
+        page.keyboard.press("Tab")
+        if page.evaluate(DEEP_FOCUS) == role:
+            return
+    raise AssertionError(f"{most} times Tab never reached a {role}")

@@ -6,9 +6,9 @@ import re
 import numpy as np
 import pytest
 from helpers import fault
-from probe import SCRIPT, write_page
+from probe import DEEP_FOCUS, SCRIPT, api, attention_program, headings, tab_to, write_page
 
-from stepformer import Trace, TraceError, leaf, mistakes, record
+from stepformer import TraceError, leaf, mistakes, record
 from stepformer import examples as example_programs
 from stepformer.reference.attention import scaled_dot_product_attention
 from stepformer.reference.multi_head_attention import multi_head_attention
@@ -17,58 +17,7 @@ from stepformer.widgets import player_html, show
 HTML_TOKENS = ["<script>document.title = 'run'</script>", "a<b", "&amp;", "<unk>"]
 
 
-def attention_program(query, key, value, tgt=None, src=None) -> Trace:
-    """Attention between leaves of the given numbers, with the words as labels."""
-    labels = {axis: words for axis, words in (("tgt", tgt), ("src", src)) if words is not None}
-    with record() as trace:
-        scaled_dot_product_attention(
-            leaf("query", query, ("tgt", "d_k"), {axis: words for axis, words in labels.items() if axis == "tgt"}),
-            leaf("key", key, ("src", "d_k"), {axis: words for axis, words in labels.items() if axis == "src"}),
-            leaf("value", value, ("src", "d_v")),
-        )
-    return trace
-
-
-@pytest.fixture
-def show_on_page(tmp_path, open_page):
-    """Put the elements on a page of their own and open it: returns the page."""
-
-    def show_on_page(*elements, **options):
-        page = open_page(write_page(tmp_path, *elements), **options)
-        page.wait_for_selector("stepformer-player[data-ready], stepformer-player[data-error]", state="attached")
-        return page
-
-    return show_on_page
-
-
-def api(page, script, nth=0):
-    """Run `script`, in which `player` is the nth player's API, and return its value."""
-    return page.locator("stepformer-player").nth(nth).evaluate(f"({{player}}) => {{ {script} }}")
-
-
-def headings(page, axis, grid):
-    """The labels of the rows or columns of the matrix whose name begins with `grid`, as the page shows them."""
-    matrix = page.locator(f"[role=grid][aria-label^='{grid}:']")
-    return [label for label in matrix.locator(f"[role={axis}header]").all_inner_texts() if label.strip()]
-
-
 # ---- by keyboard alone ---------------------------------------------------------------------------------------------
-
-DEEP_FOCUS = """() => {
-  let at = document.activeElement;
-  while (at?.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
-  return at?.getAttribute('role') ?? at?.tagName.toLowerCase() ?? null;
-}"""
-
-
-def tab_to(page, role, most=60):
-    """Press Tab until an element of the role has the focus."""
-    for _ in range(most):
-        page.keyboard.press("Tab")
-        if page.evaluate(DEEP_FOCUS) == role:
-            return
-    raise AssertionError(f"{most} times Tab never reached a {role}")
-
 
 def test_step_find_a_cell_edit_it_and_reset_by_keyboard_alone(show_on_page):
     page = show_on_page(player_html(example_programs.attention()))

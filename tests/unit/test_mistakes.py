@@ -20,6 +20,8 @@ SHOWN_IN = {
     "WORD_ORDER": "attention_with_positions",
     "POSITIONS": "positions_in_a_batch",
     "ROTARY": "rotary_positions",
+    "LOSS": "next_word",
+    "GRADIENT_STEP": "gradient_step",
 }
 """The example in which the reader switches on a group of mistakes."""
 

@@ -48,6 +48,7 @@ def test_transpose_swaps_the_last_two_axes_only():
     ("op", "expected"),
     [
         (ops.add, [[3.0, 4.0, 5.0], [7.0, 8.0, 9.0]]),
+        (ops.subtract, [[-1.0, 0.0, 1.0], [1.0, 2.0, 3.0]]),
         (ops.multiply, [[2.0, 4.0, 6.0], [12.0, 15.0, 18.0]]),
         (ops.divide, [[0.5, 1.0, 1.5], [4 / 3, 5 / 3, 2.0]]),
     ],
@@ -70,6 +71,18 @@ def test_linear_multiplies_row_vectors_and_adds_the_bias_to_each():
 def test_add_pairs_adds_every_row_to_every_row():
     result = ops.add_pairs([[1.0, 2.0], [3.0, 4.0]], [[10.0, 20.0], [30.0, 40.0], [50.0, 60.0]])
     agree(result, [[[11, 22], [31, 42.0], [51, 62]], [[13, 24], [33, 44], [53, 64]]])
+
+
+def test_total_adds_up_along_one_axis_which_is_then_gone():
+    agree(ops.total([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), [6.0, 15.0])
+    agree(ops.total([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], axis=0), [5.0, 7.0, 9.0])
+    agree(ops.total([1.0, 2.0, 3.0]), 6.0)
+    assert ops.total(f(2, 3, 5), axis=-2).shape == (2, 5)
+
+
+def test_count_rows_counts_the_rows_of_a_matrix():
+    assert ops.count_rows(f(2, 3, 5)).item() == 3
+    assert ops.count_rows(f(7, 0)).dtype.kind == "i"
 
 
 def test_copy_keeps_values_and_kind_and_copies():
@@ -174,6 +187,23 @@ def test_hardmax_gives_all_to_the_first_of_the_largest():
     agree(ops.hardmax([[1.0, 3.0], [1.0, 4.0]], axis=0), [[1.0, 0.0], [0.0, 1.0]])
 
 
+def test_cross_entropy_is_minus_the_logarithm_of_the_right_probability():
+    """Exponentials 1, 2 and 5: the probabilities are 1/8, 2/8 and 5/8."""
+    logits = np.log([[1.0, 2.0, 5.0], [5.0, 1.0, 2.0]])
+    agree(ops.cross_entropy(logits, [1, 1]), np.log([4.0, 8.0]))
+    agree(ops.cross_entropy(np.zeros((1, 7)), [3]), [np.log(7)])
+
+
+@fault("LS-03")
+def test_cross_entropy_of_a_probability_too_small_for_a_number_is_finite():
+    """softmax gives e⁻¹⁰⁰⁰ = 0 here, whose logarithm would be −inf; from the logits the loss is 1000."""
+    logits = np.array([[1000.0, 0.0]])
+    assert ops.softmax(logits)[0, 1] == 0
+    with np.errstate(all="raise", under="ignore"):
+        agree(ops.cross_entropy(logits, [1]), [1000.0])
+        agree(ops.cross_entropy(-logits, [0]), [1000.0])
+
+
 def test_relu_and_tanh():
     agree(ops.relu([-2.0, 0.0, 3.0]), [0.0, 0.0, 3.0])
     agree(ops.tanh([0.0, math.log(2), -800.0]), [0.0, 0.6, -1.0])
@@ -213,6 +243,13 @@ def test_embed_picks_a_row_per_token():
     table = [[0.0, 1.0], [10.0, 11.0], [20.0, 21.0]]
     agree(ops.embed([2, 0, 2], table), [[20.0, 21.0], [0.0, 1.0], [20.0, 21.0]])
     assert ops.embed(np.zeros((3, 5), dtype=int), f(2, 7)).shape == (3, 5, 7)
+
+
+def test_one_hot_times_a_table_picks_its_rows():
+    one_hot = ops.one_hot([2, 0, 2], vocab_size=3)
+    agree(one_hot, [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    agree(one_hot @ f(3, 5), ops.embed([2, 0, 2], f(3, 5)))
+    assert ops.one_hot(np.zeros((3, 5), dtype=int), vocab_size=7).shape == (3, 5, 7)
 
 
 @fault("ATT-14")

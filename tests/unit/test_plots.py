@@ -169,7 +169,9 @@ def test_matrices_are_filled_as_in_the_player():
     style = (ROOT / "web" / "player" / "style.css").read_text(encoding="utf-8")
     player = {name: light for name, light in re.findall(r"--(\w+): light-dark\((#\w{6}), #\w{6}\)", style)}
     assert (player["positive"], player["negative"], player["share"]) == (plots.POSITIVE, plots.NEGATIVE, plots.SHARE)
-    assert f".s10 {{ --strength: {plots.STRONGEST:.0%}; }}" in style
+    roles = (ROOT / "web" / "player" / "roles.js").read_text(encoding="utf-8")
+    strengths = re.search(r"const STRENGTHS = \[([\d, ]+)\]", roles)[1].split(",")
+    assert int(strengths[-1]) == round(100 * plots.STRONGEST)
 
 
 # ---- the fonts ----------------------------------------------------------------------------------------------------

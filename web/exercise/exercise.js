@@ -1,14 +1,9 @@
 /** An exercise that answers at once, also on a page without a kernel. */
-import { h, icon, keepKeys } from '../player/dom.js';
+import { h, keepKeys } from '../player/dom.js';
 import { t } from '../player/text.js';
 import { check, readExercise } from './check.js';
 
-const ICONS = {
-  right: 'M5 12.5l4.5 4.5L19 7.5',
-  known: 'M6 6l12 12M18 6L6 18',
-  other: 'M6 6l12 12M18 6L6 18',
-  unreadable: 'M12 5v9M12 18v.5',
-};
+const SIGNS = { right: '✓', known: '✗', other: '✗', unreadable: '!' };
 
 export class Exercise {
   /**
@@ -96,7 +91,8 @@ export class Exercise {
   #answer(values) {
     const verdict = check(this.payload.kind, this.key, values);
     this.feedback.dataset.verdict = verdict.verdict;
-    this.feedback.replaceChildren(icon(ICONS[verdict.verdict]), h('p', {}, verdict.message));
+    const sign = h('b', { 'aria-hidden': 'true' }, SIGNS[verdict.verdict]);
+    this.feedback.replaceChildren(sign, h('p', {}, verdict.message));
     this.host.setAttribute('data-answered', verdict.right ? 'right' : 'wrong');
     return { right: verdict.right, message: verdict.message };
   }

@@ -4,14 +4,13 @@
  */
 import { h, icon, setAttribute, setText } from './dom.js';
 import { lastPart, roleOf, roleOfAxis } from './roles.js';
-import { t } from './text.js';
+import { KEYS, t } from './text.js';
 
 const ICONS = {
   previous: 'M15 5l-7 7 7 7',
   next: 'M9 5l7 7-7 7',
   play: 'M8 5l11 7-11 7z',
   pause: 'M8 5v14M16 5v14',
-  reset: 'M5 12a7 7 0 1 0 2.5-5.4M5 4v4h4',
 };
 
 function iconButton(name, label, click) {
@@ -68,7 +67,7 @@ export class StepList {
   constructor(player, steps, outputs) {
     this.items = [];
     this.scopes = [];
-    const root = h('ol', {});
+    const root = h('ol');
     const open = [{ path: [], list: root }];
     steps.forEach(({ op, scope, output }, i) => {
       const path = scope ? scope.split('.') : [];
@@ -95,27 +94,18 @@ export class StepList {
   }
 
   #scope(parent, path) {
-    const name = path[parent.path.length];
-    const list = h('ol', {});
-    const button = h(
-      'button.scope',
-      {
-        type: 'button',
-        'aria-expanded': 'true',
-        title: t('fold', { scope: path.slice(0, parent.path.length + 1).join('.') }),
-        on: {
-          click: () => {
-            list.hidden = !list.hidden;
-            button.setAttribute('aria-expanded', String(!list.hidden));
-          },
-        },
-      },
-      name,
+    const inside = path.slice(0, parent.path.length + 1);
+    const scope = inside.join('.');
+    const list = h('ol');
+    const entry = h(
+      'details',
+      { open: true },
+      h('summary.scope', { title: t('fold', { scope }) }, inside.at(-1)),
+      list,
     );
-    parent.list.append(h('li', {}, button, list));
-    const entry = { button, list };
+    parent.list.append(h('li', {}, entry));
     this.scopes.push(entry);
-    return { path: path.slice(0, parent.path.length + 1), list, entry };
+    return { path: inside, list, entry };
   }
 
   /** On a narrow page the list opens on demand. */
@@ -129,9 +119,7 @@ export class StepList {
     setText(this.drawer, t('step_item', current));
     if (this.current !== step) this.#toggle(false);
     this.current = step;
-    this.scopes.forEach((entry) =>
-      entry.button.classList.toggle('holds-current', current.scopes.includes(entry)),
-    );
+    for (const entry of this.scopes) entry.classList.toggle('holds-current', current.scopes.includes(entry));
     this.items.forEach(({ button, output }, i) => {
       setAttribute(button, 'aria-current', i === step ? 'step' : null);
       const touched = changed.has(output);
@@ -253,19 +241,6 @@ export class BreakSwitches {
   }
 }
 
-const KEYS = [
-  ['[  ]', 'key_steps'],
-  ['P', 'key_play'],
-  ['R', 'key_reset'],
-  ['?', 'key_help'],
-  ['← ↑ ↓ →', 'key_arrows'],
-  ['Home  End', 'key_home'],
-  ['Ctrl + Home  End', 'key_corner'],
-  ['Enter', 'key_edit'],
-  ['Space', 'key_toggle'],
-  ['Esc', 'key_escape'],
-];
-
 export class Footer {
   constructor() {
     this.summary = h('summary', {}, t('help'));
@@ -284,7 +259,7 @@ export class Footer {
         h(
           'tbody',
           {},
-          ...KEYS.map(([key, action]) => h('tr', {}, h('td', {}, h('kbd', {}, key)), h('td', {}, t(action)))),
+          ...KEYS.map(([key, action]) => h('tr', {}, h('td', {}, h('kbd', {}, key)), h('td', {}, action))),
         ),
       ),
     );

@@ -6,7 +6,7 @@ import { OPS } from '../ops.js';
 import { h, setAttribute, setStyle, setText } from './dom.js';
 import { Matrix } from './matrix.js';
 
-const SIGNS = { matmul: '·', add: '+', add_pairs: '+', multiply: '⊙', divide: '/', both: '∧' };
+const SIGNS = { matmul: '·', add: '+', subtract: '−', add_pairs: '+', multiply: '⊙', divide: '/', both: '∧' };
 const CROSSING = ['matmul', 'linear'];
 const MOST_CROSSING_ROWS = 10;
 /**

@@ -9,7 +9,7 @@ import { t } from './text.js';
 const SHOWN_TERMS = 8;
 const STRENGTH = { sum: 1, difference: 1, product: 2, quotient: 2 };
 const SIGN = { sum: ' + ', difference: ' − ', product: ' · ', quotient: ' / ' };
-const CALL = { exp: 'exp', max: 'max', tanh: 'tanh', sqrt: '√', square: '', sin: 'sin', cos: 'cos' };
+const CALL = { exp: 'exp', log: 'log', max: 'max', tanh: 'tanh', sqrt: '√', square: '', sin: 'sin', cos: 'cos' };
 
 /**
  * An expression as a row of pieces: `{text}`, `{variable}`, `{ref}` (a cell of an input) or `{more}` (terms
@@ -168,7 +168,7 @@ export class ExplanationPanel {
         this.reach = Math.max(2, Math.ceil(Math.abs(value) * 2));
         setAttribute(this.slider, 'min', -this.reach);
         setAttribute(this.slider, 'max', this.reach);
-        setAttribute(this.slider, 'step', 10 ** Math.floor(Math.log10(this.reach)) / 10);
+        setAttribute(this.slider, 'step', this.reach / 20);
       }
       if (Number(this.slider.value) !== value) this.slider.value = value;
       setAttribute(this.slider, 'aria-label', t('slider', { place: spoken }));

@@ -164,6 +164,11 @@ export class Player {
     return this.session.nested(name);
   }
 
+  /** How a cell is computed, as an Explanation (see explain.js); null where no step computes it. */
+  explanation(name, index) {
+    return this.scene.explanation(this.session.program.find(name), index);
+  }
+
   /** Takes over edits, breaks and step from elsewhere, such as another view of the same widget. */
   restore({ edits = this.edits, breaks = this.breaks, step = this.step }) {
     return this.#apply(() => {

@@ -2,25 +2,19 @@
 import colours from '../../src/stepformer/colours.json' with { type: 'json' };
 
 const WORDS = {
-  query: 'query',
-  queries: 'query',
-  q: 'query',
-  key: 'key',
-  keys: 'key',
-  k: 'key',
-  value: 'value',
-  values: 'value',
-  v: 'value',
-  src: 'source',
-  source: 'source',
-  tgt: 'target',
-  target: 'target',
+  query: ['query', 'queries', 'q'],
+  key: ['key', 'keys', 'k'],
+  value: ['value', 'values', 'v'],
+  source: ['source', 'src'],
+  target: ['target', 'tgt'],
 };
 
 /** The role of a tensor or an axis: that of the first word of its last name part that has one, or null. */
 export function roleOf(name) {
+  const roles = Object.keys(WORDS);
   for (const word of lastPart(name).split(/[._]/)) {
-    if (Object.hasOwn(WORDS, word)) return WORDS[word];
+    const role = roles.find((one) => WORDS[one].includes(word));
+    if (role) return role;
   }
   return null;
 }

@@ -104,7 +104,6 @@ export class Scene {
     const ids = producer?.inputs ?? [];
     const empty = data.length === 0;
     const before = this.#before(id);
-    const explained = producer && !producer.overridden && !empty;
     return {
       id,
       index,
@@ -115,16 +114,16 @@ export class Scene {
       value: data[place],
       old: before && before.data[place] !== data[place] ? before.data[place] : null,
       words: session.program.tensors[id].vocabulary,
-      explanation: explained
-        ? explain(
-            producer.op,
-            ids.map((input) => this.value(input)),
-            producer.attributes,
-            this.value(id),
-            index,
-          )
-        : null,
+      explanation: empty ? null : this.explanation(id, index),
     };
+  }
+
+  /** The arithmetic that makes a cell, or null where no step computes it. */
+  explanation(id, index) {
+    const step = this.session.steps.find(({ output, overridden }) => output === id && !overridden);
+    if (!step) return null;
+    const inputs = step.inputs.map((input) => this.value(input));
+    return explain(step.op, inputs, step.attributes, this.value(id), index);
   }
 
   /** The unedited value of a tensor that differs from it in some cell, or null. */
@@ -173,7 +172,7 @@ export class Scene {
       lead: this.lead(id),
       rowAxis: axes.at(-2) ?? null,
       columnAxis: axes.at(-1) ?? null,
-      probabilities: ['softmax', 'hardmax'].includes(producer?.op),
+      probabilities: ['softmax', 'softmax_averaged', 'hardmax'].includes(producer?.op),
       before: this.#before(id),
       replaced: Boolean(producer) && session.overrides.has(id),
     };

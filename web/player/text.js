@@ -30,7 +30,7 @@ export const TEXT = {
   replaced: 'set by hand',
   replaced_hint: 'This result was edited, so it no longer follows its inputs. Reset to connect it again.',
   changed_cell: '{value}, changed from {old} to {now}',
-  changed_title: 'was {old}, now {value}',
+  changed_title: 'was {old}, now {now}',
   allowed: 'may attend',
   masked: 'masked',
   token_cell: '{word}, token {id}',
@@ -82,16 +82,6 @@ export const TEXT = {
   help: 'Keyboard',
   key_action: 'What it does',
   key_name: 'Key',
-  key_steps: 'previous, next step',
-  key_play: 'play, pause',
-  key_reset: 'undo every edit and switch',
-  key_help: 'show or hide this list',
-  key_arrows: 'move between cells',
-  key_home: 'first, last cell of the row',
-  key_corner: 'first, last cell of the matrix',
-  key_edit: 'edit the cell (or just type a number)',
-  key_toggle: 'mask or allow the cell',
-  key_escape: 'leave the editor, keep the old value',
 
   // errors
   broken_player:
@@ -115,6 +105,20 @@ export const TEXT = {
   exercise_problem: 'its data is not valid: the {part} is missing or damaged',
   missing_number: 'Fill in every field with a number such as 0.25, 0,25 or 1/4.',
 };
+
+/** The keys of the player and what they do, in the order of the help. */
+export const KEYS = [
+  ['[  ]', 'previous, next step'],
+  ['P', 'play, pause'],
+  ['R', 'undo every edit and switch'],
+  ['?', 'show or hide this list'],
+  ['← ↑ ↓ →', 'move between cells'],
+  ['Home  End', 'first, last cell of the row'],
+  ['Ctrl + Home  End', 'first, last cell of the matrix'],
+  ['Enter', 'edit the cell (or just type a number)'],
+  ['Space', 'mask or allow the cell'],
+  ['Esc', 'leave the editor, keep the old value'],
+];
 
 /** The text of a key with its places filled in. */
 export function t(key, values = {}) {

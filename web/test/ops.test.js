@@ -56,6 +56,7 @@ test('transpose, add, multiply, divide', () => {
   gives('add', [floats([[1, 2, 3], [4, 5, 6]]), floats([10, 20, 30])], {}, [[11, 22, 33], [14, 25, 36]]);
   gives('add', [floats([[1], [2]]), floats([[10, 20, 30]])], {}, [[11, 21, 31], [12, 22, 32]]);
   gives('add', [ids([1, 2]), ids([3, 4])], {}, [4, 6]);
+  gives('subtract', [floats([[1, 2], [3, 4]]), floats([[5], [7]])], {}, [[-4, -3], [-4, -3]]);
   gives('multiply', [floats([[1, 2], [3, 4]]), floats(10)], {}, [[10, 20], [30, 40]]);
   gives('divide', [floats([[1, 2], [3, 4]]), floats([[2], [4]])], {}, [[0.5, 1], [0.75, 1]]);
 });
@@ -269,6 +270,10 @@ test('errors name the op, the argument, the shapes and the rule', () => {
     ['embed', [ids([-1]), zeros([3, 2])], {}, 'token_range', /-1/],
     ['embed', [zeros([2]), zeros([3, 2])], {}, 'needs_tokens', /float/],
     ['embed', [ids([1]), zeros([3])], {}, 'matrix', /table/],
+    ['one_hot', [ids([0, 3])], { vocab_size: 3 }, 'token_range', /id 3 at \[1\].*0 to 2/],
+    ['cross_entropy', [zeros([2, 3]), ids([0, 3])], {}, 'token_range', /targets holds .* 3 at \[1\]/],
+    ['cross_entropy', [zeros([2, 3]), ids([0])], {}, 'targets', /targets of shape \(1,\).*logits, of shape \(2, 3\)/],
+    ['cross_entropy', [tensor([1, 2], [NO, 1]), ids([0])], {}, 'impossible', /logits is −∞ .* row \[0\]/],
     ['add_pairs', [zeros([2, 3]), zeros([2, 4])], {}, 'width', /last axes/],
     ['sinusoids', [zeros([2, 4])], { base: 0 }, 'attribute_above', /base must be greater than 0/],
     ['add_batch_positions', [zeros([2, 4])], {}, 'at_least', /at least 3 axes/],
@@ -305,6 +310,17 @@ test('only ops are ops', () => {
       (error) => error instanceof OpError && error.rule === 'unknown_op',
     );
   }
+});
+
+test('total, count_rows, one_hot, cross_entropy', () => {
+  const x = floats([[1, 2, 3], [4, 5, 6]]);
+  gives('total', [x], {}, [6, 15]);
+  gives('total', [x], { axis: 0 }, [5, 7, 9]);
+  gives('total', [floats([1, 2])], {}, 3);
+  gives('count_rows', [x], {}, 2, 'int');
+  gives('one_hot', [ids([2, 0])], { vocab_size: 3 }, [[0, 0, 1], [1, 0, 0]]);
+  close('cross_entropy', [floats([[0, 0, 0, 0]]), ids([1])], {}, [Math.log(4)]);
+  close('cross_entropy', [floats([[1000, 0], [0, 1000]]), ids([1, 1])], {}, [1000, 0]);
 });
 
 test('every op has its symbol and its sentence', () => {

@@ -80,6 +80,17 @@ from stepformer.examples._self_attention import (
     self_attention,
     self_attention_in_context,
 )
+from stepformer.examples._what_you_need import (
+    FIVE_FEATURES,
+    FOLLOWING,
+    NEXT_WORD_PARAMS,
+    NEXT_WORDS,
+    READ_WORDS,
+    THREE_VECTORS,
+    gradient_step,
+    next_word,
+    similarity,
+)
 from stepformer.trace import Trace
 
 __all__ = [
@@ -96,6 +107,8 @@ __all__ = [
     "ENCODER_STATES",
     "ENGLISH",
     "EXAMPLES",
+    "FIVE_FEATURES",
+    "FOLLOWING",
     "HEADS",
     "KEY",
     "LEARNED_TABLE",
@@ -103,10 +116,13 @@ __all__ = [
     "MEMORY_WORDS",
     "MESSAGE_FEATURES",
     "MULTI_HEAD_PARAMS",
+    "NEXT_WORDS",
+    "NEXT_WORD_PARAMS",
     "PAIR_COLUMNS",
     "PLACED_FEATURES",
     "PLACES",
     "QUERY",
+    "READ_WORDS",
     "ROLE_FEATURES",
     "ROLE_OF_A_WORD",
     "ROTARY_KEY",
@@ -116,6 +132,7 @@ __all__ = [
     "TARGET",
     "TARGET_EMBEDDING",
     "TARGET_WORDS",
+    "THREE_VECTORS",
     "TOLD_FEATURES",
     "VALUE",
     "VOCABULARY",
@@ -136,8 +153,10 @@ __all__ = [
     "cross_attention",
     "cross_attention_in_a_batch",
     "easy_course",
+    "gradient_step",
     "learned_positions",
     "multi_head_attention",
+    "next_word",
     "padded_attention",
     "padded_cross_attention",
     "padded_self_attention",
@@ -145,6 +164,7 @@ __all__ = [
     "rotary_positions",
     "self_attention",
     "self_attention_in_context",
+    "similarity",
     "sinusoidal_positions",
     "split_and_merge",
     "temperature",
@@ -173,5 +193,8 @@ EXAMPLES: dict[str, Callable[[], Trace]] = {
     "positions_in_a_batch": positions_in_a_batch,
     "learned_positions": learned_positions,
     "rotary_positions": rotary_positions,
+    "similarity": similarity,
+    "next_word": next_word,
+    "gradient_step": gradient_step,
 }
 """Every example by name; pages outside the notebooks show them by this name."""

@@ -10,7 +10,14 @@ from stepformer.exercises.exercise import Choice, Code, Feedback, Number, Wrong
 
 __all__ = ["CHAPTERS", "Choice", "Code", "Feedback", "Number", "Wrong", "check", "find", "show"]
 
-CHAPTERS = ("attention", "self_attention", "cross_attention", "multi_head_attention", "positional_encoding")
+CHAPTERS = (
+    "what_you_need",
+    "attention",
+    "self_attention",
+    "cross_attention",
+    "multi_head_attention",
+    "positional_encoding",
+)
 """Modules of this package that hold exercises; each has a tuple EXERCISES."""
 
 

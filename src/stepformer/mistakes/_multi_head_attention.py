@@ -22,8 +22,8 @@ AVERAGE_THE_HEADS = Break(
     "Average the weights over the heads",
     Edit("weights", op="softmax_averaged"),
     "Both heads show the same weights, which are those of neither. Who chases whom is lost: in the row chase, “to cat” "
-    "is now larger than “to mouse”, as if Tom chased himself. torch.nn.MultiheadAttention returns this mean unless told "
-    "otherwise.",
+    "is now larger than “to mouse”, as if Tom chased himself. torch.nn.MultiheadAttention returns this mean unless "
+    "told otherwise.",
     "weights_of_each_head_are_its_own",
 )
 

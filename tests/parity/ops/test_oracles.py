@@ -76,6 +76,11 @@ def hardmax(x, axis=-1):
     return np.moveaxis(result, -1, axis)
 
 
+def cross_entropy(logits, targets):
+    rows = t(logits).reshape(-1, logits.shape[-1])
+    return F.cross_entropy(rows, torch.as_tensor(targets).flatten(), reduction="none").numpy().reshape(targets.shape)
+
+
 def layer_norm(x, gain, bias, eps=1e-5):
     return F.layer_norm(t(x), x.shape[-1:], t(gain), t(bias), eps).numpy()
 
@@ -133,7 +138,12 @@ ORACLES = {
     "matmul": matmul,
     "transpose": lambda x: t(x).mT.numpy(),
     "add": lambda a, b: (t(a) + t(b)).numpy(),
+    "subtract": lambda a, b: (t(a) - t(b)).numpy(),
     "multiply": lambda a, b: (t(a) * t(b)).numpy(),
+    "total": lambda x, axis=-1: t(x).sum(dim=axis).numpy(),
+    "count_rows": lambda x: np.array(sum(1 for _ in np.moveaxis(x, -2, 0))),
+    "cross_entropy": cross_entropy,
+    "one_hot": lambda tokens, vocab_size: F.one_hot(torch.as_tensor(tokens), vocab_size).double().numpy(),
     "divide": lambda a, b: (t(a) / t(b)).numpy(),
     "scale": lambda scores, query: (t(scores) / query.shape[-1] ** 0.5).numpy(),
     "scale_up": lambda x: (t(x) * x.shape[-1] ** 0.5).numpy(),

@@ -1,0 +1,74 @@
+"""Every number that the arithmetic of a player shows is worked out here once more and compared with NumPy's."""
+
+import numpy as np
+import pytest
+from helpers import finished_chapters
+
+from stepformer import Trace
+
+# The arithmetic of every cell of every result, evaluated by code that shares nothing with the player's own.
+EXPLAINED = """({player}) => {
+  const functions = {exp: Math.exp, max: Math.max, sqrt: Math.sqrt, tanh: Math.tanh, square: (x) => x * x,
+                     sin: Math.sin, cos: Math.cos, power: Math.pow};
+  const workOut = {
+    num: ({value}) => value,
+    ref: ({value}) => value,
+    var: ({name}, known) => known[name],
+    choice: ({args}, known) => number(args[0], known),
+    sum: ({args}, known) => args.reduce((total, arg) => total + number(arg, known), 0),
+    product: ({args}, known) => args.reduce((total, arg) => total * number(arg, known), 1),
+    difference: ({args: [a, b]}, known) => number(a, known) - number(b, known),
+    quotient: ({args: [a, b]}, known) => number(a, known) / number(b, known),
+    call: ({fn, args}, known) => functions[fn](...args.map((arg) => number(arg, known))),
+  };
+  const number = (expr, known) => {
+    if (!(expr.kind in workOut)) throw new Error(`no rule for ${expr.kind}`);
+    const value = workOut[expr.kind](expr, known);
+    if (typeof value !== 'number') throw new Error(`${JSON.stringify(expr)} is no number`);
+    return value;
+  };
+  const cells = (values, index = []) =>
+    Array.isArray(values) ? values.flatMap((value, i) => cells(value, [...index, i])) : [index];
+  const payload = JSON.parse(player.host.querySelector('script[type="application/json"]').textContent);
+  const results = {};
+  for (const {output} of payload.steps) {
+    const {name} = payload.tensors[output];
+    results[name] = cells(player.values(name)).map((index) => {
+      const {lets, result} = player.explanation(name, index);
+      const known = {};
+      for (const {name: part, expr} of lets) known[part] = number(expr, known);
+      return number(result, known);
+    });
+  }
+  return results;
+}"""
+
+
+def compare(explained, trace, title):
+    """Explained and recorded values agree as two computations in double precision do."""
+    for name, numbers in explained.items():
+        expected = trace[name].astype(float)
+        numbers = np.reshape(numbers, expected.shape)
+        masked = np.isneginf(expected)
+        np.testing.assert_array_equal(np.isneginf(numbers), masked, err_msg=f"{title}: {name}")
+        scale = max(1.0, np.abs(expected[~masked]).max(initial=0))
+        np.testing.assert_allclose(
+            numbers[~masked], expected[~masked], rtol=0, atol=1e-12 * scale, err_msg=f"{title}: {name}"
+        )
+
+
+@pytest.mark.parametrize("path", finished_chapters(), ids=lambda path: path.stem)
+def test_every_cell_of_every_step_of_every_player_is_explained_by_arithmetic_that_gives_its_value(
+    path, served, open_page
+):
+    page = open_page(f"{served}/chapters/{path.stem}.html")
+    players = page.locator("stepformer-player")
+    assert players.count() >= 1
+    for player in players.all():
+        trace = Trace.from_json(player.locator("script[type='application/json']").text_content())
+        explained = player.evaluate(EXPLAINED)
+        assert len(explained) == len(trace.steps) > 0
+        compare(explained, trace, trace.title)
+        for mistake in trace.breaks:
+            player.evaluate("({player}, name) => { player.reset(); player.break(name); }", mistake.name)
+            compare(player.evaluate(EXPLAINED), trace.broken(mistake.name), f"{trace.title}, {mistake.name}")
