@@ -159,6 +159,21 @@ def rotary_positions(leaves: Mapping[str, torch.Tensor]) -> Results:
     return {"rotated_query": torch.view_as_real(query[:, 0]), "scores": (query * key.conj().T).real}
 
 
+def next_word(leaves: Mapping[str, torch.Tensor]) -> Results:
+    logits = torch.nn.functional.linear(leaves["x"], leaves["weight"].T, leaves["bias"])
+    loss = torch.nn.functional.cross_entropy(logits, leaves["targets"])
+    return {"probabilities": logits.softmax(dim=-1), "loss.mean": loss}
+
+
+def gradient_step(leaves: Mapping[str, torch.Tensor]) -> Results:
+    """The gradient is autograd's, the step that of torch's own optimiser."""
+    params = {name: leaves[name].clone().requires_grad_() for name in ("weight", "bias")}
+    optimiser = torch.optim.SGD(params.values(), lr=float(leaves["learning_rate"]))
+    next_word({**leaves, **params})["loss.mean"].backward()
+    optimiser.step()
+    return {"step.new_weight": params["weight"], "after.loss.mean": next_word({**leaves, **params})["loss.mean"]}
+
+
 # ---- the programs, and the runs of each ---------------------------------------------------------------------------
 
 
@@ -202,6 +217,8 @@ PROGRAMS: dict[str, tuple[Callable[[], Trace], Callable[[Mapping[str, torch.Tens
     ),
     "learned_positions": (examples.learned_positions, learned_positions),
     "rotary_positions": (examples.rotary_positions, rotary_positions),
+    "next_word": (examples.next_word, next_word),
+    "gradient_step": (examples.gradient_step, gradient_step),
 }
 
 
@@ -240,6 +257,10 @@ def runs(name: str, trace: Trace) -> list[dict[str, np.ndarray]]:
         return given + [{"src": np.array(ids)} for ids in sentences] + [{"word_vectors": other("word_vectors")}]
     if name == "positions_in_a_batch":
         return given + [{"embedding": draw.normal(size=shape).round(3)} for shape in ((1, 7, 5), (3, 1, 1), (2, 2, 4))]
+    if name in ("next_word", "gradient_step"):
+        given += [{"x": other("x", n), "targets": np.arange(n) % 4} for n in (1, 2, 7)] + [{"weight": other("weight")}]
+        rates = (0.1, 3.0, 20.0) if name == "gradient_step" else ()
+        return given + [{"learning_rate": np.array(rate)} for rate in rates]
     first = "decoder_states" if name == "attention_from_states" else "query"
     given += [{first: other(first, n)} for n in (1, 2, 7)]
     if "src" in trace.values:

@@ -1,21 +1,23 @@
 /**
- * Bundles the player for its two hosts: a page (a classic script) and Jupyter (the module of an anywidget).
+ * Bundles the player for its two hosts: a page (a classic script) and Jupyter (the module of an anywidget). Also
+ * minifies the style sheet of the site.
  *
- *   node build.js           writes the bundles
- *   node build.js --check   writes nothing; exits 1 where a bundle is not what the sources give
+ *   node build.js           writes what is built
+ *   node build.js --check   writes nothing; exits 1 where a built file is not what the sources give
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, transform } from 'esbuild';
 
-const BUNDLES = [
-  { host: 'host_static.js', format: 'iife', output: 'stepformer.js' },
-  { host: 'host_anywidget.js', format: 'esm', output: 'widget.js' },
+const STATIC = '../src/stepformer/widgets/static/';
+const OUTPUTS = [
+  { file: `${STATIC}stepformer.js`, make: () => bundle({ host: 'host_static.js', format: 'iife' }) },
+  { file: `${STATIC}widget.js`, make: () => bundle({ host: 'host_anywidget.js', format: 'esm' }) },
+  { file: '../book/_static/stepformer.css', make: () => styleSheet('site.css') },
 ];
-const STATIC = new URL('../src/stepformer/widgets/static/', import.meta.url);
 const BANNER =
-  '/* stepformer player, MIT licence. Built from web/ by "make web": edit the sources, not this file. */';
+  '/* stepformer, MIT licence. Built from web/ by "make web": edit the sources, not this file. */';
 
 /** A style sheet is imported as its minified text, for a constructable style sheet. */
 const styleAsText = {
@@ -56,19 +58,26 @@ async function current(file) {
   }
 }
 
+/** @returns {Promise<string>} the style sheet of the site, minified */
+async function styleSheet(source) {
+  const text = await readFile(new URL(source, import.meta.url), 'utf8');
+  return `${BANNER}\n${(await transform(text, { loader: 'css', minify: true })).code}`;
+}
+
 const check = process.argv.includes('--check');
 let stale = 0;
-for (const one of BUNDLES) {
-  const file = new URL(one.output, STATIC);
-  const text = await bundle(one);
+for (const { file, make } of OUTPUTS) {
+  const path = new URL(file, import.meta.url);
+  const name = file.split('/').at(-1);
+  const text = await make();
   if (check) {
-    const fresh = (await current(file)) === text;
+    const fresh = (await current(path)) === text;
     if (!fresh) stale += 1;
-    console.log(`${one.output}: ${fresh ? 'up to date' : 'stale, run "make web"'}`);
+    console.log(`${name}: ${fresh ? 'up to date' : 'stale, run "make web"'}`);
   } else {
-    await mkdir(dirname(fileURLToPath(file)), { recursive: true });
-    await writeFile(file, text);
-    console.log(`${one.output}: ${(Buffer.byteLength(text) / 1024).toFixed(1)} KB`);
+    await mkdir(dirname(fileURLToPath(path)), { recursive: true });
+    await writeFile(path, text);
+    console.log(`${name}: ${(Buffer.byteLength(text) / 1024).toFixed(1)} KB`);
   }
 }
 if (stale > 0) process.exitCode = 1;

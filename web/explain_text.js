@@ -15,7 +15,7 @@ export const SENTENCES = {
   divide: 'Divide {0} by {1}, cell by cell.',
   scale: 'Divide {0} by the square root of the width of {1}.',
   scale_up: 'Multiply {0} by the square root of its width.',
-  linear: 'Multiply {0} by the weights {1} and add {2} to each row.',
+  linear: 'Multiply {0} by {1}, then add {2} to each row.',
   causal_mask: 'A position of {0} may look at a position of {1} that is not later than itself.',
   padding_mask: 'Every token of {0} may be looked at, except padding.',
   both: 'Allowed where both {0} and {1} allow it.',
@@ -27,7 +27,7 @@ export const SENTENCES = {
   mask_transposed:
     'Keep {0} where {1}, rows and columns swapped, allows it; put −∞ elsewhere (a mistake: it hides queries, not keys).',
   zero_masked: 'A row of {0} that {1} hides from every query becomes 0.',
-  softmax: 'Turn {0} into weights that are positive and add up to 1.',
+  softmax: 'Turn {0} into shares, which are positive and add up to 1.',
   total: 'Add up {0} along one axis.',
   count_rows: 'Count the rows of {0}.',
   cross_entropy: 'In each row of {0}: minus the logarithm of the probability that softmax gives to {1}.',

@@ -6,7 +6,7 @@
  *
  * @typedef {import('./tensor.js').Tensor} Tensor
  * @typedef {{id: number, name: string, axes: string[], dtype: string, value: Tensor|null,
- *   vocabulary: string[]|null, tokenRule: string|null}} TensorEntry   `value` is null for results of steps
+ *   vocabulary: string[]|null}} TensorEntry   `value` is null for results of steps
  * @typedef {{op: string, inputs: number[], output: number, scope: string,
  *   attributes: Object<string, number>}} Step
  * @typedef {{tensor: number, value?: Tensor, op?: string, inputs?: number[],
@@ -144,18 +144,6 @@ export class Program {
     return result;
   }
 
-  /** The token ids of a text, for a leaf that has a vocabulary. */
-  encode(id, text) {
-    const { name, vocabulary, tokenRule } = this.tensors[id];
-    if (!vocabulary) throw new ProgramError(`tensor "${name}" has no vocabulary, so it takes no text`);
-    const words = tokenRule === 'character' ? [...text] : text.split(/\s+/).filter((word) => word !== '');
-    const ids = words.map((word) => vocabulary.indexOf(word));
-    const unknown = words.filter((_, i) => ids[i] < 0);
-    if (unknown.length > 0)
-      throw new ProgramError(`tensor "${name}": not in its vocabulary: ${unknown.join(', ')}`);
-    return tensor([ids.length], ids, 'int');
-  }
-
   /** An error where a tensor gives another length to an axis whose length the program fixes. */
   checkFixedAxes(where, axes, { shape }) {
     axes.forEach((axis, k) => {
@@ -289,10 +277,7 @@ function readEdit(json, where, program) {
         `${where}: an edit gives either a value or another op, inputs or attributes, not both`,
       );
     }
-    edit.value =
-      typeof json.value === 'string'
-        ? program.encode(id, json.value)
-        : readable(where, () => fromNested(json.value, entry.dtype));
+    edit.value = readable(where, () => fromNested(json.value, entry.dtype));
     program.checkReplacement(where, entry, edit.value);
     return edit;
   }
@@ -341,7 +326,6 @@ function readTensor(json, id) {
     dtype: json.dtype,
     value: null,
     vocabulary: null,
-    tokenRule: null,
   };
   if (json.data !== undefined) {
     entry.value = readLeaf(json, where);
@@ -351,10 +335,7 @@ function readTensor(json, id) {
       );
     }
   }
-  if (json.vocabulary !== undefined) {
-    entry.vocabulary = readVocabulary(json.vocabulary, entry, where);
-    entry.tokenRule = readTokenRule(json.token_rule, where);
-  }
+  if (json.vocabulary !== undefined) entry.vocabulary = readVocabulary(json.vocabulary, entry, where);
   return entry;
 }
 
@@ -396,13 +377,6 @@ function readVocabulary(json, { axes, dtype, value }, where) {
   }
   checkTokens(where, value, words);
   return words;
-}
-
-function readTokenRule(json, where) {
-  if (json !== 'space' && json !== 'character') {
-    throw new ProgramError(`${where}: token_rule must be "space" or "character", not ${describe(json)}`);
-  }
-  return json;
 }
 
 function checkTokens(where, { data }, vocabulary) {

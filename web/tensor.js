@@ -242,3 +242,9 @@ function withSign(x, units, decimals) {
   const sign = x < 0 && units > 0 ? '−' : '';
   return decimals > 0 ? `${sign}${whole}.${digits.slice(-decimals)}` : `${sign}${whole}`;
 }
+
+/** Equal but for the rounding of a computation that adds in another order; it is the tolerance of the tests. */
+export function agree(a, b) {
+  const distance = Math.abs(a - b);
+  return a === b || (distance < Infinity && distance <= 1e-12 * Math.max(1, Math.abs(a), Math.abs(b)));
+}

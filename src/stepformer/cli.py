@@ -2,6 +2,8 @@
 
 import argparse
 import json
+import math
+import os
 import sys
 from pathlib import Path
 
@@ -30,7 +32,16 @@ def main(arguments: list[str] | None = None) -> int:
     trace.add_argument("--json", action="store_true", help="print the results as JSON")
     trace.set_defaults(run=_trace)
     options = parser.parse_args(arguments)
-    return options.run(options)
+    for stream in (sys.stdout, sys.stderr):  # a terminal that cannot show a sign gets its code instead of a crash
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        code = options.run(options)
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever read the output, such as `head`, has enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return code
 
 
 def _trace(options: argparse.Namespace) -> int:
@@ -48,7 +59,7 @@ def _trace(options: argparse.Namespace) -> int:
     for step in trace.steps:
         tensor, array = trace.tensors[step.output], trace.arrays[step.output]
         print(f"{tensor.name} = {step.op}({', '.join(trace.tensors[i].name for i in step.inputs)})  {array.shape}")
-        for row in array.reshape(-1, array.shape[-1] if array.ndim else 1):
+        for row in array.reshape(math.prod(array.shape[:-1]), array.shape[-1] if array.ndim else 1):
             print("  " + "  ".join(f"{format_cell(x, tensor.dtype):>7}" for x in row))
     return 0
 

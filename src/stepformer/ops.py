@@ -9,7 +9,7 @@ broadcast as NumPy's do. Arithmetic is float64.
 import numpy as np
 
 from stepformer.recording import op
-from stepformer.trace import OPS
+from stepformer.trace import OPS, given_array
 
 __all__ = [
     "OPS", "add", "add_batch_positions", "add_pairs", "both", "causal_mask", "concat", "copy", "count_rows",
@@ -27,16 +27,17 @@ Axes = tuple[str, ...]
 
 
 def _floats(op_name: str, argument: str, x, ndim: int = 0) -> np.ndarray:
-    x = np.asarray(x)
+    x = given_array(x, f"{op_name}: {argument!r}")
     if x.dtype.kind not in "fiu":
         raise TypeError(f"{op_name}: {argument!r} must hold numbers; it is {x.dtype} of shape {x.shape}.")
     if x.ndim < ndim:
         raise ValueError(f"{op_name}: {argument!r} has shape {x.shape}; it needs at least {ndim} axes.")
-    return x.astype(np.float64, copy=False)
+    with np.errstate(over="ignore"):  # a long double beyond float64 becomes an infinity
+        return x.astype(np.float64, copy=False)
 
 
 def _ids(op_name: str, argument: str, x) -> np.ndarray:
-    x = np.asarray(x)
+    x = given_array(x, f"{op_name}: {argument!r}")
     if x.dtype.kind not in "iu" or x.ndim < 1:
         raise TypeError(f"{op_name}: {argument!r} must be token ids, whole numbers along an axis; it is {x.dtype} of "
                         f"shape {x.shape}.")  # fmt: skip
@@ -44,7 +45,7 @@ def _ids(op_name: str, argument: str, x) -> np.ndarray:
 
 
 def _bools(op_name: str, argument: str, x, ndim: int = 0) -> np.ndarray:
-    x = np.asarray(x)
+    x = given_array(x, f"{op_name}: {argument!r}")
     if x.dtype != np.bool_:
         raise TypeError(
             f"{op_name}: {argument!r} must be boolean, True = may attend; it is {x.dtype} of shape {x.shape}. "
@@ -63,7 +64,18 @@ def _must_broadcast(op_name: str, **arrays: np.ndarray) -> None:
         raise ValueError(f"{op_name}: {shapes} do not fit; from the right, sizes must be equal or 1.") from None
 
 
+def _is_whole(value) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def _check_positive(op_name: str, attribute: str, value) -> None:
+    if not isinstance(value, (int, float, np.number)) or not 0 < value < np.inf:
+        raise ValueError(f"{op_name}: {attribute} is {value!r}; it must be positive and finite.")
+
+
 def _along(op_name: str, x: np.ndarray, axis: int) -> int:
+    if not _is_whole(axis):
+        raise TypeError(f"{op_name}: axis is {axis!r}; it must be a whole number.")
     if not -x.ndim <= axis < x.ndim:
         raise ValueError(f"{op_name}: axis {axis} does not exist in shape {x.shape}.")
     return axis
@@ -381,8 +393,14 @@ def copy(x: np.ndarray) -> np.ndarray:
 
     Returns:
         A copy, same shape and kind.
+
+    Raises:
+        TypeError: `x` holds something else, such as texts.
     """
-    return np.array(x)
+    x = given_array(x, "copy: 'x'")
+    if x.dtype.kind not in "biuf":
+        raise TypeError(f"copy: 'x' must hold numbers or booleans; it is {x.dtype} of shape {x.shape}.")
+    return x.copy()
 
 
 # ---- masks: True = may attend -------------------------------------------------------------------------------------
@@ -429,9 +447,12 @@ def padding_mask(tokens: np.ndarray, *, pad_id: int) -> np.ndarray:
         (…, 1, n) booleans.
 
     Raises:
-        TypeError: `tokens` are not whole numbers.
+        TypeError: `tokens` or `pad_id` are not whole numbers.
     """
-    return (_ids("padding_mask", "tokens", tokens) != pad_id)[..., None, :]
+    tokens = _ids("padding_mask", "tokens", tokens)
+    if not _is_whole(pad_id):
+        raise TypeError(f"padding_mask: pad_id is {pad_id!r}; it must be a token id, a whole number.")
+    return (tokens != pad_id)[..., None, :]
 
 
 @op(latex=r"(a \wedge b)_{ij} = a_{ij} \text{ and } b_{ij}", axes=_longest)
@@ -556,6 +577,7 @@ def mask_transposed(scores: np.ndarray, allowed: np.ndarray) -> np.ndarray:
     swapped = np.swapaxes(_bools("mask_transposed", "allowed", allowed, 2), -1, -2)
     return np.where(*_mask_inputs("mask_transposed", scores, swapped), -np.inf)
 
+
 def _mask_inputs(op_name: str, scores, allowed) -> tuple[np.ndarray, np.ndarray]:
     scores, allowed = _floats(op_name, "scores", scores), _bools(op_name, "allowed", allowed)
     _must_broadcast(op_name, scores=scores, allowed=allowed)
@@ -570,7 +592,7 @@ def _cleared_axes(x: Axes, allowed: Axes) -> Axes:
 
 @op(latex=r"\mathrm{clear}(x, m)_{jk} = x_{jk} \text{ if some } m_{ij} \text{ else } 0", axes=_cleared_axes)
 def zero_masked(x: np.ndarray, allowed: np.ndarray) -> np.ndarray:
-    """Set rows to zero that no query may attend to, so that whatever padding holds can not leak.
+    """Set rows to zero that no query may attend to, so that whatever padding holds cannot leak.
 
     Formula: `out[j, k] = x[j, k] if any(allowed[:, j]) else 0`. Needed because `0 * NaN` is NaN: a weight of zero
     alone does not keep a NaN out of the weighted sum.
@@ -603,8 +625,7 @@ def _angles(n: int, exponents: np.ndarray, base: float) -> np.ndarray:
 
 
 def _check_base(op_name: str, base: float) -> None:
-    if not base > 0:
-        raise ValueError(f"{op_name}: base is {base}; it must be positive.")
+    _check_positive(op_name, "base", base)
 
 
 def _pair_exponents(d: int) -> np.ndarray:
@@ -815,8 +836,7 @@ def distance_bias(query: np.ndarray, key: np.ndarray, *, slope: float) -> np.nda
         ValueError: an input has fewer than two axes, or `slope` is not positive.
     """
     n_q, n_k = (_floats("distance_bias", name, x, 2).shape[-2] for name, x in (("query", query), ("key", key)))
-    if not slope > 0:
-        raise ValueError(f"distance_bias: slope is {slope}; it must be positive.")
+    _check_positive("distance_bias", "slope", slope)
     return slope * -np.abs(np.arange(n_q)[:, None] + (n_k - n_q) - np.arange(n_k))
 
 
@@ -855,7 +875,8 @@ def softmax(x: np.ndarray, *, axis: int = -1) -> np.ndarray:
     """
     x = _softmax_input("softmax", x, axis)
     largest = x.max(axis=axis, keepdims=True, initial=-np.inf)
-    shifted = np.exp(x - np.where(np.isneginf(largest), 0.0, largest))
+    with np.errstate(over="ignore"):  # scores further apart than any number: the smaller ones weigh 0
+        shifted = np.exp(x - np.where(np.isneginf(largest), 0.0, largest))
     total = shifted.sum(axis=axis, keepdims=True)
     return np.divide(shifted, total, out=np.zeros_like(shifted), where=total > 0)
 
@@ -1008,8 +1029,7 @@ def layer_norm(x: np.ndarray, gain: np.ndarray, bias: np.ndarray, *, eps: float 
             f"layer_norm: x is {x.shape}, gain is {gain.shape}, bias is {bias.shape}; gain and bias must be "
             f"({x.shape[-1]},)."
         )
-    if not eps > 0:
-        raise ValueError(f"layer_norm: eps is {eps}; it must be positive.")
+    _check_positive("layer_norm", "eps", eps)
     # The mean of the differences from the first value: a row of equal numbers is then centred to exactly 0. With the
     # plain mean it would keep a last-bit error, which 1 / sqrt(eps) magnifies.
     centred = x - x[..., :1]
@@ -1069,14 +1089,14 @@ def one_hot(tokens: np.ndarray, *, vocab_size: int) -> np.ndarray:
         ValueError: an id is no column, or `vocab_size` is not a whole number, 1 or more.
     """
     tokens = _ids("one_hot", "tokens", tokens)
-    if not isinstance(vocab_size, (int, np.integer)) or vocab_size < 1:
+    if not _is_whole(vocab_size) or vocab_size < 1:
         raise ValueError(f"one_hot: vocab_size is {vocab_size!r}; it must be a whole number, 1 or more.")
     _check_columns("one_hot", "tokens", tokens, vocab_size)
     return (tokens[..., None] == np.arange(vocab_size)).astype(np.float64)
 
 
 def _check_heads(op_name: str, x: np.ndarray, n_heads: int) -> None:
-    if not isinstance(n_heads, (int, np.integer)) or n_heads < 1:
+    if not _is_whole(n_heads) or n_heads < 1:
         raise ValueError(f"{op_name}: n_heads is {n_heads!r}; it must be a whole number, 1 or more.")
     if x.shape[-1] % n_heads:
         raise ValueError(

@@ -7,6 +7,7 @@ program unseen and go wrong when it is re-run.
 
 import functools
 import inspect
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -14,7 +15,20 @@ from typing import Any
 
 import numpy as np
 
-from stepformer.trace import OPS, TOKEN_RULES, Op, Step, Tensor, Trace, TraceError, as_value, dtype_name, frozen
+from stepformer.trace import (
+    OPS,
+    TOKEN_RULES,
+    Op,
+    Step,
+    Tensor,
+    Trace,
+    TraceError,
+    as_value,
+    computed,
+    dtype_name,
+    frozen,
+    given_array,
+)
 
 
 class _Recorder:
@@ -34,6 +48,8 @@ class _Recorder:
 
     def full_name(self, name: str | None, default: str) -> str:
         """Put the open scopes before the name; a name that was not chosen gets a number when it is taken."""
+        if name is not None and (not isinstance(name, str) or not name):
+            raise TraceError(f"{default}: name is {name!r}; it must be a text that is not empty.")
         prefix = ".".join([*self.scopes, ""])
         taken = {tensor.name for tensor in self.trace.tensors}
         if name is None:
@@ -59,10 +75,15 @@ def record(title: str = "", fixed: Mapping[str, int] | None = None) -> Iterator[
         The trace, complete when the block ends.
 
     Raises:
-        TraceError: a recording is already open.
+        TraceError: a recording is already open, or `title` or `fixed` could not be stored.
     """
     if _recorder.get() is not None:
         raise TraceError("record(): a recording is already open; a program can not be recorded inside another.")
+    if not isinstance(title, str):
+        raise TraceError(f"record(): title is {title!r}; it must be a text.")
+    for axis, size in (fixed or {}).items():
+        if not isinstance(axis, str) or not isinstance(size, (int, np.integer)) or size < 0:
+            raise TraceError(f"record(): fixed is {fixed!r}; it must be axis name -> length, a whole number.")
     recorder = _Recorder(Trace(title, fixed))
     token = _recorder.set(recorder)
     try:
@@ -77,11 +98,16 @@ def scope(name: str) -> Iterator[None]:
 
     Args:
         name: one word of the field, for example "self_attn", or a dotted path.
+
+    Raises:
+        TraceError: the name is no text, or empty.
     """
     recorder = _recorder.get()
     if recorder is None:
         yield
         return
+    if not isinstance(name, str) or not name:
+        raise TraceError(f"scope: the name is {name!r}; it must be a text that is not empty.")
     recorder.scopes.append(name)
     try:
         yield
@@ -113,9 +139,11 @@ def leaf(
     Raises:
         TraceError: number of axes or labels does not fit, a name is used twice, a value is not finite.
     """
-    array = np.asarray(array)
+    if not isinstance(name, str) or not name:
+        raise TraceError(f"leaf: the name is {name!r}; it must be a text that is not empty.")
+    array = given_array(array, f"leaf {name!r}")
     dtype = dtype_name(array)
-    axes = (axes,) if isinstance(axes, str) else tuple(axes)
+    axes = _axis_names(axes, f"leaf {name!r}")
     if len(axes) != array.ndim:
         raise TraceError(f"leaf {name!r}: the array has shape {array.shape} but {len(axes)} axes are named: {axes}.")
     if vocabulary and (dtype != "int" or array.ndim != 1):
@@ -136,7 +164,17 @@ def leaf(
     return copy
 
 
+def _axis_names(axes: Any, where: str) -> tuple[str, ...]:
+    axes = (axes,) if isinstance(axes, str) else axes
+    if not isinstance(axes, Sequence) or not all(isinstance(axis, str) for axis in axes):
+        raise TraceError(f"{where}: axes are {axes!r}; they must be texts, one name per axis.")
+    return tuple(axes)
+
+
 def _add_labels(trace: Trace, name: str, sizes: Mapping[str, int], labels: Mapping[str, Sequence[str]]) -> None:
+    if not isinstance(labels, Mapping):
+        raise TraceError(f"leaf {name!r}: labels are {labels!r}; they must be a dictionary, axis name -> texts.")
+    new = {}  # kept apart, so that a refusal leaves the trace as it was
     for axis, texts in labels.items():
         texts = tuple(map(str, texts))
         if axis not in sizes:
@@ -147,8 +185,10 @@ def _add_labels(trace: Trace, name: str, sizes: Mapping[str, int], labels: Mappi
             raise TraceError(
                 f"leaf {name!r}: axis {axis!r} has {sizes[axis]} positions but {len(texts)} labels: {texts}."
             )
-        if trace.labels.setdefault(axis, texts) != texts:
+        if trace.labels.get(axis, texts) != texts:
             raise TraceError(f"leaf {name!r}: axis {axis!r} already has other labels: {trace.labels[axis]}.")
+        new[axis] = texts
+    trace.labels |= new
 
 
 def op(
@@ -195,9 +235,9 @@ def _record_step(recorder, op, signature, tensors, attributes, name, axes) -> np
     bound.apply_defaults()
     attributes = {key: _plain(op, key, bound.arguments[key]) for key in op.attributes}
     inputs = tuple(_position(recorder, op, i, array) for i, array in enumerate(bound.args))
-    result = frozen(op.function(*bound.args, **attributes), bound.args)
+    result = frozen(computed(op, bound.args, attributes), bound.args)
     input_axes = [recorder.trace.tensors[i].axes for i in inputs]
-    result_axes = tuple(axes) if axes is not None else op.axes(*input_axes, **attributes)
+    result_axes = _axis_names(axes, op.name) if axes is not None else op.axes(*input_axes, **attributes)
     full_name = recorder.full_name(name, op.name)
     if len(result_axes) != result.ndim:
         raise TraceError(f"{full_name}: the result has shape {result.shape} but these axes: {result_axes}.")
@@ -222,6 +262,8 @@ def _position(recorder: _Recorder, op: Op, i: int, array: Any) -> int:
 def _plain(op: Op, key: str, value: Any) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        raise TraceError(f"{op.name}: attribute {key!r} is {value!r}; it must be finite, or it could not be stored.")
     if isinstance(value, (bool, int, float, str)):
         return value
     raise TraceError(f"{op.name}: attribute {key!r} is {value!r}; an attribute is a plain number, text or truth value.")

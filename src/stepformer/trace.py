@@ -5,6 +5,8 @@ program in the page.
 """
 
 import inspect
+import itertools
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -147,7 +149,7 @@ class Trace:
         names = [tensor.name for tensor in self.tensors]
         if name in names:
             return names.index(name)
-        matches = [i for i, full in enumerate(names) if full.endswith("." + name)]
+        matches = [i for i, full in enumerate(names) if full.endswith(f".{name}")] if isinstance(name, str) else []
         if len(matches) == 1:
             return matches[0]
         if matches:
@@ -222,9 +224,12 @@ class Trace:
 
         Raises:
             KeyError: a name fits no tensor.
+            TypeError: the overrides are no dictionary.
             TraceError: a value does not fit (kind, number of axes, non-finite, fixed length).
             ValueError: an op refuses the new shapes.
         """
+        if not isinstance(overrides or {}, Mapping):
+            raise TypeError(f"run: overrides are {overrides!r}; they must be a dictionary, tensor name -> value.")
         return self._edited(overrides=overrides or {})
 
     def with_breaks(self, *breaks: Break) -> "Trace":
@@ -237,8 +242,12 @@ class Trace:
             A new trace.
 
         Raises:
+            TypeError: something is not a `Break`.
             TraceError: two breaks share a name, one has no edit, or an edit does not fit the program.
         """
+        for b in breaks:
+            if not isinstance(b, Break):
+                raise TypeError(f"with_breaks: a known mistake is a Break; given {b!r}.")
         names = [b.name for b in breaks]
         for b in breaks:
             if not b.name or not b.edits:
@@ -345,8 +354,7 @@ class Trace:
             if any(array is None for array in inputs):
                 late = self.tensors[step.inputs[[a is None for a in inputs].index(True)]].name
                 raise TraceError(f"{self.tensors[step.output].name!r} needs {late!r}, which is computed later.")
-            with np.errstate(over="ignore", invalid="ignore"):  # an overflow is shown as infinity
-                result = OPS[step.op].function(*inputs, **step.attributes)
+            result = computed(OPS[step.op], inputs, step.attributes)
             self.arrays[step.output] = frozen(result, inputs)
             self._check_result(self.tensors[step.output], result)
 
@@ -389,6 +397,76 @@ class Trace:
         from stepformer.trace_json import from_json
 
         return from_json(text)
+
+
+def computed(op: Op, inputs: Sequence[np.ndarray], attributes: Mapping[str, Any]) -> np.ndarray:
+    """Call an op as a program does: an overflow is shown as infinity, and a result too large for a page is refused.
+
+    Args:
+        op: the op.
+        inputs: its tensors.
+        attributes: its attributes.
+
+    Returns:
+        What the op returns.
+
+    Raises:
+        TraceError: the result would have more than `MAX_CELLS` cells.
+    """
+    if (cells := _most_cells(op.name, inputs, attributes)) > MAX_CELLS:
+        shapes = ", ".join(str(np.shape(x)) for x in inputs)
+        raise TraceError(
+            f"{op.name}: of inputs {shapes} it would make {cells:,} cells; a program holds at most {MAX_CELLS:,} a "
+            "tensor."
+        )
+    with np.errstate(over="ignore", invalid="ignore"):
+        return op.function(*inputs, **attributes)
+
+
+def _most_cells(name: str, inputs: Sequence[np.ndarray], attributes: Mapping[str, Any]) -> int:
+    """How large a result can be, told before it is computed; 0 where the op itself will refuse the shapes.
+
+    Most results are as large as what the inputs broadcast to, or smaller.
+    """
+    shapes = [np.shape(x) for x in inputs]
+    if name == "concat":
+        return sum(map(math.prod, shapes))
+    if name == "one_hot":
+        columns = attributes.get("vocab_size")
+        return math.prod(shapes[0]) * columns if isinstance(columns, int) else 0
+    if name == "embed":
+        return math.prod(shapes[0]) * math.prod(shapes[1][1:])
+    if name == "linear":
+        return math.prod(shapes[0][:-1]) * math.prod(shapes[1][1:])
+    if name in PAIRS and all(len(shape) > 1 for shape in shapes):
+        (*left, n, d), (*right, m, k) = shapes
+        if name in ("causal_mask", "distance_bias"):
+            return n * m
+        width, height = (d, m) if name == "add_pairs" else (k, 1)
+        leading = _broadcast(left, right)
+        return math.prod(leading) * n * width * height if leading is not None else 0
+    if name == "zero_masked" and all(len(shape) > 1 for shape in shapes):
+        leading = _broadcast(shapes[0][:-2], shapes[1][:-2])
+        return math.prod(leading) * math.prod(shapes[0][-2:]) if leading is not None else 0
+    if name in ("add", "subtract", "multiply", "divide", "both"):
+        whole = _broadcast(*shapes)
+        return math.prod(whole) if whole is not None else 0
+    return 0
+
+
+PAIRS = ("matmul", "add_pairs", "causal_mask", "distance_bias")
+"""Ops that meet every row of one input with every row or column of another."""
+
+
+def _broadcast(*shapes: Sequence[int]) -> tuple[int, ...] | None:
+    """The common shape, or None; unlike `np.broadcast_shapes` it takes sizes that no array could have."""
+    result = []
+    for sizes in itertools.zip_longest(*(reversed(shape) for shape in shapes), fillvalue=1):
+        others = {size for size in sizes if size != 1}
+        if len(others) > 1:
+            return None
+        result.append(others.pop() if others else 1)
+    return tuple(reversed(result))
 
 
 def frozen(array: np.ndarray, inputs: Sequence[np.ndarray] = ()) -> np.ndarray:
@@ -451,10 +529,7 @@ def as_value(value: Any, tensor: Tensor, masked: bool = False) -> np.ndarray:
     """
     if isinstance(value, str):
         value = _ids_of(value, tensor)
-    try:
-        array = np.array(value)
-    except ValueError as error:
-        raise TraceError(f"{tensor.name}: the value is ragged: {error}.") from None
+    array = given_array(value, tensor.name)
     kind = dtype_name(array) if array.size else tensor.dtype  # an empty list is of every kind
     if kind not in DTYPES or (kind != tensor.dtype and not (kind == "int" and tensor.dtype == "float")):
         raise TraceError(f"{tensor.name}: the value is of kind {kind}; this tensor is {tensor.dtype}.{_hint(tensor)}")
@@ -462,15 +537,41 @@ def as_value(value: Any, tensor: Tensor, masked: bool = False) -> np.ndarray:
         raise TraceError(f"{tensor.name}: the value has shape {array.shape}; it needs the axes {tensor.axes}.")
     if array.size > MAX_CELLS:
         raise TraceError(f"{tensor.name}: {array.size:,} cells; a program holds at most {MAX_CELLS:,} a tensor.")
+    if array.dtype.kind == "u" and array.size and array.max() > np.iinfo(np.int64).max:
+        raise TraceError(f"{tensor.name}: {array.max()} is too large a whole number; the largest is 2**63 - 1.")
+    if kind == "float":
+        with np.errstate(over="ignore"):  # what float64 cannot hold becomes an infinity, which is refused below
+            array = array.astype(np.float64)
     wrong = ~np.isfinite(array) & ~(np.isneginf(array) & masked) if kind == "float" else np.zeros(())
     if wrong.any():
         where = tuple(int(k) for k in np.argwhere(wrong)[0])
         raise TraceError(f"{tensor.name}: the value at {where} is {array[where]}; every number must be finite.")
     if tensor.vocabulary and array.size and not (array.min() >= 0 and array.max() < len(tensor.vocabulary)):
         raise TraceError(f"{tensor.name}: ids must lie in 0 … {len(tensor.vocabulary) - 1}; given {array.tolist()}.")
-    array = array.astype(DTYPES[tensor.dtype], order="C")
+    array = np.array(array, dtype=DTYPES[tensor.dtype], order="C")
     array.flags.writeable = False
     return array
+
+
+def given_array(value: Any, name: str) -> np.ndarray:
+    """What a caller gave, as an array.
+
+    Args:
+        value: numbers, nested lists, or whatever NumPy makes an array of.
+        name: of the tensor it is for; begins the message.
+
+    Returns:
+        The array, not a copy where the value is one already.
+
+    Raises:
+        TraceError: the value is ragged, or NumPy makes no array of it (a torch tensor with a gradient).
+    """
+    try:
+        return np.asarray(value)
+    except ValueError as error:
+        raise TraceError(f"{name}: the value is ragged: {error}.") from None
+    except (TypeError, RuntimeError, OverflowError) as error:
+        raise TraceError(f"{name}: the value is no array of numbers: {error}") from None
 
 
 def _hint(tensor: Tensor) -> str:

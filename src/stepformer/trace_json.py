@@ -119,6 +119,8 @@ def from_json(text: str) -> Trace:
     Raises:
         TraceError: the text is broken, of an unknown version, or not a well-formed program; the message says what.
     """
+    if not isinstance(text, str):
+        raise TraceError(f"from_json reads JSON text; this is {type(text).__name__}.")
     try:
         document = json.loads(text, parse_constant=_refuse_constant)
     except TraceError:

@@ -108,7 +108,9 @@ def show_on_page(tmp_path, open_page):
 
     def show_on_page(*elements, **options):
         page = open_page(write_page(tmp_path, *elements), **options)
-        page.wait_for_selector(":is(stepformer-player, stepformer-exercise):is([data-ready], [data-error])", state="attached")
+        page.wait_for_selector(
+            ":is(stepformer-player, stepformer-exercise):is([data-ready], [data-error])", state="attached"
+        )
         return page
 
     return show_on_page

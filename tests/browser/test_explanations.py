@@ -8,8 +8,8 @@ from stepformer import Trace
 
 # The arithmetic of every cell of every result, evaluated by code that shares nothing with the player's own.
 EXPLAINED = """({player}) => {
-  const functions = {exp: Math.exp, max: Math.max, sqrt: Math.sqrt, tanh: Math.tanh, square: (x) => x * x,
-                     sin: Math.sin, cos: Math.cos, power: Math.pow};
+  const functions = {exp: Math.exp, log: Math.log, max: Math.max, sqrt: Math.sqrt, tanh: Math.tanh,
+                     square: (x) => x * x, sin: Math.sin, cos: Math.cos, power: Math.pow};
   const workOut = {
     num: ({value}) => value,
     ref: ({value}) => value,

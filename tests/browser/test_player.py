@@ -19,6 +19,7 @@ HTML_TOKENS = ["<script>document.title = 'run'</script>", "a<b", "&amp;", "<unk>
 
 # ---- by keyboard alone ---------------------------------------------------------------------------------------------
 
+
 def test_step_find_a_cell_edit_it_and_reset_by_keyboard_alone(show_on_page):
     page = show_on_page(player_html(example_programs.attention()))
     element = page.locator("stepformer-player")

@@ -37,6 +37,12 @@ STEMS = {
         "test_multi_head_attention.py",
         "08_multi_head_attention.ipynb",
     ),
+    "loss": Stem(
+        "loss.py",
+        "[torch's own cross_entropy is the twin: nothing to add]",
+        "test_loss.py",
+        "00_what_you_need.ipynb",
+    ),
     "masks": Stem("masks.py", "masks.py", "test_masks.py", "05_attention.ipynb"),
 }
 

@@ -395,6 +395,11 @@ def test_the_rows_of_a_table_of_positions_are_labelled_with_positions():
     assert trace.axis_labels("with_positions")[0] == ["Tom", "chase", "Jerry"]
 
 
+def test_columns_of_learned_positions_are_not_named_as_pairs():
+    trace = examples.learned_positions()
+    assert trace.axis_labels("with_positions")[1] == trace.axis_labels("position_table")[1] == list("012345")
+
+
 def test_equal_rotary_distances_have_equal_scores_in_the_example():
     scores = examples.rotary_positions()["scores"]
     agree(scores[1:, 1:], scores[:-1, :-1])
@@ -425,6 +430,21 @@ def test_the_right_answer_passes_and_known_wrong_ones_are_named(exercise):
         verdict = exercise.check(wrong.answer)
         assert not verdict.right
         assert verdict.message == wrong.message
+
+
+def test_a_row_that_is_right_to_two_decimals_is_asked_for_the_third():
+    row = exercises.find("positional_encoding.row")
+    assert row.check([0.841, 0.540, 0.010, 1.000]).right
+    verdict = row.check([0.84, 0.54, 0.01, 1.00])
+    assert not verdict.right
+    assert "Give three" in verdict.message
+    assert "exponent of its own" in row.check([0.841, 0.995, 0.010, 1.000]).message
+
+
+def test_every_number_has_advice_of_its_own_for_an_answer_that_nobody_expected():
+    numbers = [exercise for exercise in EXERCISES if isinstance(exercise, exercises.Number)]
+    assert all(exercise.near != exercises.Number.near for exercise in numbers)
+    assert len({exercise.near for exercise in numbers}) == len(numbers) == 4
 
 
 def test_the_answers_are_those_of_closed_forms():

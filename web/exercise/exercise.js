@@ -27,7 +27,7 @@ export class Exercise {
           },
         },
       },
-      payload.kind === 'choice' ? this.#choices() : this.#fields(),
+      this.#question(),
     );
     const hint = payload.hint
       ? h('details.hint-box', {}, h('summary', {}, t('hint')), h('p', {}, payload.hint))
@@ -56,31 +56,21 @@ export class Exercise {
     this.element.remove();
   }
 
-  #choices() {
-    this.inputs = this.payload.choices.map((_, i) => h('input', { type: 'radio', name: 'answer', value: i }));
-    return h(
-      'fieldset.choices',
-      {},
-      h('legend', {}, this.payload.question),
-      ...this.payload.choices.map((choice, i) => h('label', {}, this.inputs[i], h('span', {}, choice))),
-      this.#button(),
-    );
-  }
-
-  #fields() {
-    const { fields, question } = this.payload;
-    this.inputs = fields.map(() => h('input', { type: 'text', autocomplete: 'off', spellcheck: 'false' }));
-    return h(
-      'fieldset.fields',
-      {},
-      h('legend', {}, question),
-      ...fields.map((field, i) => h('label', {}, h('span', {}, field || t('answer')), this.inputs[i])),
-      this.#button(),
-    );
-  }
-
-  #button() {
-    return h('button.check', { type: 'submit' }, t('check'));
+  /** The question with one field, or one radio button, for each of its texts. */
+  #question() {
+    const { kind, question, choices, fields } = this.payload;
+    const chosen = kind === 'choice';
+    this.inputs = [];
+    const labels = (choices ?? fields).map((text, value) => {
+      const input = chosen
+        ? h('input', { type: 'radio', name: 'answer', value })
+        : h('input', { type: 'text', autocomplete: 'off', spellcheck: 'false' });
+      this.inputs.push(input);
+      const name = h('span', {}, text || t('answer'));
+      return h('label', {}, ...(chosen ? [input, name] : [name, input]));
+    });
+    const button = h('button.check', { type: 'submit' }, t('check'));
+    return h(chosen ? 'fieldset.choices' : 'fieldset.fields', {}, h('legend', {}, question), ...labels, button);
   }
 
   #given() {

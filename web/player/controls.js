@@ -53,7 +53,7 @@ export class Transport {
     // Greyed out, not disabled: a disabled button would lose the keyboard focus in the reader's hand.
     setAttribute(this.previous, 'aria-disabled', step === 0 ? 'true' : null);
     setAttribute(this.next, 'aria-disabled', step === steps - 1 ? 'true' : null);
-    this.reset.hidden = !touched;
+    setAttribute(this.reset, 'hidden', !touched);
     const name = t(playing ? 'pause' : 'play');
     if (this.playing.title === name) return;
     this.playing.title = name;
@@ -236,7 +236,7 @@ export class BreakSwitches {
   show({ breaks }) {
     for (const { name, input, told } of this.items) {
       input.checked = breaks.includes(name);
-      told.hidden = !input.checked;
+      setAttribute(told, 'hidden', !input.checked);
     }
   }
 }

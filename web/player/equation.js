@@ -118,7 +118,7 @@ export class Equation {
     // Lines begin flush: the widest row labels set the margin, which also holds the sign of a later line.
     const margin = Math.max(starts.length > 1 ? 24 : 0, ...starts.map(({ matrix }) => matrix.headWidth));
     for (const term of this.terms) {
-      term.lineBreak.hidden = !term.starts || term === this.terms[0];
+      setAttribute(term.lineBreak, 'hidden', !term.starts || term === this.terms[0]);
       setAttribute(term.element, 'data-starts', term.starts);
       const labelled = term.starts || term.labelled;
       this.#labels(term, term.starts ? margin : labelled ? term.matrix.headWidth : NO_LABELS, labelled);
@@ -159,9 +159,9 @@ class Term {
   }
 
   show(visible, sign) {
-    this.element.hidden = !visible;
-    if (!visible) this.lineBreak.hidden = true;
-    this.sign.hidden = sign === null;
+    setAttribute(this.element, 'hidden', !visible);
+    if (!visible) setAttribute(this.lineBreak, 'hidden', true);
+    setAttribute(this.sign, 'hidden', sign === null);
     setText(this.sign, sign ?? '');
   }
 }

@@ -161,7 +161,7 @@ export class ExplanationPanel {
   #tools() {
     const { key, value, dtype, words, spoken } = this.cell;
     const slides = dtype === 'float' && Number.isFinite(value);
-    this.slider.hidden = !slides;
+    setAttribute(this.slider, 'hidden', !slides);
     if (slides) {
       if (this.sliderKey !== key || Math.abs(value) > this.reach) {
         this.sliderKey = key;

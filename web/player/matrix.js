@@ -12,7 +12,7 @@
  * }} View   `before`: the unedited values; `lit` and `fed`: places in the data
  * @typedef {{name: string, role: string|null, labels: string[]}} Axis
  */
-import { format, formatCell } from '../tensor.js';
+import { agree, format, formatCell } from '../tensor.js';
 import { h, setAttribute, setStyle, setText } from './dom.js';
 import { t } from './text.js';
 
@@ -109,14 +109,11 @@ export class Matrix {
     setAttribute(this.name, 'title', fullName);
     setAttribute(this.name, 'data-role', role);
     const sizes = { rows, columns, name, row_axis: rowAxis?.name, column_axis: columnAxis?.name };
-    const shapeText = (this.shapeText = t(['scalar_shape', 'vector_shape'][shape.length] ?? 'shape', sizes));
-    setText(this.shape, shapeText);
-    this.badge.hidden = !replaced;
-    const label = t(['grid', 'vector_grid'][shape.length] ?? 'grid_with_axes', {
-      ...sizes,
-      shape: shapeText,
-    });
-    setAttribute(this.box, 'aria-label', label);
+    this.shapeText = shape.slice(-2).join(' × ') || t('scalar_shape');
+    setText(this.shape, this.shapeText);
+    setAttribute(this.badge, 'hidden', !replaced);
+    const label = ['grid', 'vector_grid'][shape.length] ?? 'grid_with_axes';
+    setAttribute(this.box, 'aria-label', t(label, { ...sizes, shape: this.shapeText }));
     setAttribute(this.box, 'aria-rowcount', rows + 1);
     setAttribute(this.box, 'aria-colcount', columns + (rowAxis ? 1 : 0));
     this.element.classList.toggle('tall', rows > MOST_ROWS);
@@ -152,7 +149,7 @@ export class Matrix {
     const numbers = dtype === 'float';
     const low = this.sequential ? '0' : format(-this.reach);
     const high = this.sequential ? '1' : format(this.reach);
-    this.scale.hidden = !numbers || this.reach === 0;
+    setAttribute(this.scale, 'hidden', !numbers || this.reach === 0);
     setText(this.low, low);
     setText(this.high, high);
     setAttribute(this.scale, 'data-scale', this.sequential ? 'probability' : 'number');
@@ -200,7 +197,7 @@ export class Matrix {
     setStyle(this.body, 'padding-top', top * ROW_HEIGHT);
     setStyle(this.body, 'padding-bottom', (this.rowCount - top - height) * ROW_HEIGHT);
     // The words of a token vector are its labels already.
-    this.head.parentElement.hidden = !columnAxis || this.dtype === 'word';
+    setAttribute(this.head.parentElement, 'hidden', !columnAxis || this.dtype === 'word');
     const firstColumn = rowAxis ? 2 : 1;
     for (let j = 0; j < width; j++) {
       label(this.columns[j], columnAxis, left + j);
@@ -237,7 +234,7 @@ export class Matrix {
     } = this.view;
     const place = this.base + row * this.columnCount + column;
     const value = data[place];
-    const old = before === null || before.data[place] === value ? null : before.data[place];
+    const old = before === null || agree(before.data[place], value) ? null : before.data[place];
     let marks = old === null ? '' : ' changed';
     if (lit.has(place)) marks += ' lit';
     if (fed.has(place)) marks += ' fed';

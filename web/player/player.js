@@ -1,7 +1,7 @@
 /** The interactive matrix player: one program, its steps, and everything a reader can do with them. */
 import { parseProgram } from '../program.js';
 import { AxisPicker, BreakSwitches, Footer, StepList, Transport } from './controls.js';
-import { h, keepKeys, setText } from './dom.js';
+import { h, keepKeys, setAttribute, setText } from './dom.js';
 import { Editor } from './editor.js';
 import { Equation } from './equation.js';
 import { ExplanationPanel } from './explanation.js';
@@ -339,7 +339,7 @@ export class Player {
   }
 
   #showPanel(cell) {
-    this.panel.element.hidden = cell.empty;
+    setAttribute(this.panel.element, 'hidden', cell.empty);
     if (cell.empty) return;
     const { scene, session } = this;
     const role = (id) => roleOf(session.program.tensors[id].name);

@@ -5,7 +5,7 @@
  * replaces the result as it was at that place in the list, and cuts its inputs off. So two views given the
  * same list and set always show the same numbers.
  */
-import { replaceCell, toNested } from '../tensor.js';
+import { agree, replaceCell, toNested } from '../tensor.js';
 import { t } from './text.js';
 
 /** @typedef {[string, number[], number|boolean]} Edit   tensor name, index, new value */
@@ -118,7 +118,7 @@ export class Session {
 /** Whether two runs gave a tensor other values (or another shape). */
 export function differs(a, b) {
   if (a === b || a.data === b.data) return false;
-  return !sameShape(a, b) || a.data.some((value, i) => value !== b.data[i]);
+  return !sameShape(a, b) || a.data.some((value, i) => !agree(value, b.data[i]));
 }
 
 export function sameShape(a, b) {

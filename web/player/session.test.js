@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseProgram } from '../program.js';
+import { tensor } from '../tensor.js';
 import { parseNumber } from './number.js';
-import { Session } from './session.js';
+import { differs, Session } from './session.js';
 import { TEXT } from './text.js';
 
 /** total = a + b, half = total / two, with a token leaf, a mask, and a switch that multiplies instead. */
@@ -194,4 +195,13 @@ test('every text is one complete template: all its places have names', () => {
     assert.equal(typeof text, 'string', key);
     assert.equal(text.replace(/\{[a-z]\w*\}/g, '').search(/[{}]/), -1, key);
   }
+});
+
+test('rounding noise is no change, a change in the tenth decimal is one', () => {
+  const [a, b] = [0.1 + 0.2, 0.3].map((value) => tensor([1], [value]));
+  assert.notEqual(a.data[0], b.data[0]);
+  assert.equal(differs(a, b), false);
+  assert.equal(differs(b, tensor([1], [0.3 + 1e-10])), true);
+  assert.equal(differs(tensor([1], [-Infinity]), tensor([1], [-Infinity])), false);
+  assert.equal(differs(tensor([1], [-Infinity]), tensor([1], [0])), true);
 });

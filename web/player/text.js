@@ -21,8 +21,6 @@ export const TEXT = {
   untitled: 'Computation',
 
   // matrices
-  shape: '{rows} × {columns}',
-  vector_shape: '{columns}',
   scalar_shape: 'one number',
   grid: '{name}: {shape}',
   grid_with_axes: '{name}: {shape}, rows {row_axis}, columns {column_axis}',

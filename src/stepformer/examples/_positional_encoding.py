@@ -5,6 +5,8 @@ the first pair nearly free for the position and keep the meaning in the others; 
 share the columns.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from stepformer.ops import embed, matmul, scale_up, transpose
@@ -65,10 +67,10 @@ ROTARY_KEY = np.tile([1.0, 1.0], (3, 1))
 """(3, 2): one and the same key at three positions."""
 
 
-def _scaled_words() -> np.ndarray:
-    """Declare the sentence and the word vectors; look up and multiply by √d_model."""
+def _scaled_words(columns: Sequence[str] = PAIR_COLUMNS) -> np.ndarray:
+    """Declare the sentence and the word vectors with names for their columns; look up and multiply by √d_model."""
     tokens = leaf("src", SENTENCE, "src", vocabulary=VOCABULARY)
-    labels = {"vocabulary": VOCABULARY, "d_model": PAIR_COLUMNS}
+    labels = {"vocabulary": VOCABULARY, "d_model": columns}
     vectors = leaf("word_vectors", WORD_VECTORS, ("vocabulary", "d_model"), labels)
     return scale_up(embed(tokens, vectors, name="embedding"), name="scaled_embedding")
 
@@ -137,7 +139,7 @@ def learned_positions() -> Trace:
         A program with the token leaf src (3,), the word vectors (4, 6) and the position_table (5, 6).
     """
     with record("Words with learned positions") as trace:
-        x = _scaled_words()
+        x = _scaled_words(list("012345"))  # learned columns come in no pairs
         table = leaf("position_table", LEARNED_TABLE, ("position", "d_model"))
         add_learned_positions(x, {"embedding.weight": table})
     return trace

@@ -74,12 +74,12 @@ class Number:
             The verdict with its message.
 
         Raises:
-            ValueError: the number of numbers is not the number of fields.
+            ValueError: the number of numbers is not the number of fields, or something is no finite number.
         """
-        given = np.atleast_1d(np.asarray(answer, dtype=float))
-        if given.shape != (len(self.fields),):
+        given = _numbers(answer)
+        if given is None or np.shape(given) not in ((len(self.fields),), () if len(self.fields) == 1 else None):
             raise ValueError(
-                f"{self.id}: {len(self.fields)} numbers are asked for ({', '.join(self.fields)}); given {given}."
+                f"{self.id}: one finite number per field is asked for ({', '.join(self.fields)}); given {answer!r}."
             )
         if self._fits(given, self.answer):
             return Feedback(True, self.right)
@@ -139,7 +139,7 @@ class Choice:
         Raises:
             ValueError: there is no such choice.
         """
-        if answer not in range(len(self.choices)):
+        if np.ndim(answer) or answer not in range(len(self.choices)):
             raise ValueError(f"{self.id}: choose one of 0 … {len(self.choices) - 1}; given {answer!r}.")
         if answer == self.answer:
             return Feedback(True, self.right)
@@ -202,6 +202,10 @@ class Code:
         expected = np.shape(self.solution(*self.cases[0]))
         if given[0] is None:
             return Feedback(False, f"The function returns nothing; it should return an array of shape {expected}.")
+        if any(_numbers(result, finite=False) is None for result in given):
+            return Feedback(
+                False, f"What the function returns is no array of real numbers; it should be one of shape {expected}."
+            )
         if np.shape(given[0]) != expected:
             return Feedback(False, f"The result has shape {np.shape(given[0])}; it should have {expected}.")
         return Feedback(
@@ -211,15 +215,24 @@ class Code:
     def _agree(self, given: Sequence[Any], function: Callable) -> bool:
         for result, case in zip(given, self.cases, strict=True):
             expected = function(*case)
-            try:
-                result = np.asarray(result, dtype=float)
-            except (TypeError, ValueError):
-                return False
-            if result.shape != np.shape(expected):
+            result = _numbers(result, finite=False)
+            if result is None or result.shape != np.shape(expected):
                 return False
             if not np.allclose(result, expected, rtol=0, atol=self.tolerance):
                 return False
         return True
+
+
+def _numbers(given: Any, finite: bool = True) -> np.ndarray | None:
+    """What was given as real numbers; None if it is something else: a text, ragged lists, complex numbers, NaN."""
+    try:
+        array = np.asarray(given)
+    except Exception:  # whatever an object of the reader's does when it is asked for an array
+        return None
+    if array.dtype.kind not in "biuf":
+        return None
+    array = array.astype(float)
+    return array if np.isfinite(array).all() or not finite else None
 
 
 def _kept(answer: float | Sequence[float]) -> np.ndarray:

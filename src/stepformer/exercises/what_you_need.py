@@ -40,8 +40,8 @@ DOT_PRODUCT = Number(
 
 LOGIT = Number(
     id="what_you_need.logit",
-    question="Row Jerry of x is (1.3, −0.2, −0.4, 1.2, 0.3). Column chase of the weight is (1.1, −0.5, 0.6, 0.3, −0.4), "
-    "and its bias is 0.2. Which logit does chase get after Jerry?",
+    question="Row Jerry of x is (1.3, −0.2, −0.4, 1.2, 0.3). Column chase of the weight is (1.1, −0.5, 0.6, 0.3, "
+    "−0.4), and its bias is 0.2. Which logit does chase get after Jerry?",
     answer=_LOGITS[_JERRY, 1],
     wrong=[
         Wrong(
@@ -100,8 +100,8 @@ LOSS = Number(
 ERROR_ROW = Number(
     id="what_you_need.error",
     question="After Jerry, the model gives the words Tom, chase, Jerry and <eos> the probabilities 0.15, 0.55, 0.06 "
-    "and 0.24. Right is <eos>. What is the gradient of the loss on this word with respect to the four logits? (One word "
-    "alone, so nothing is divided by 3.)",
+    "and 0.24. Right is <eos>. What is the gradient of the loss on this word with respect to the four logits? (One "
+    "word alone, so nothing is divided by 3.)",
     answer=_ERROR[_JERRY],
     fields=["Tom", "chase", "Jerry", "<eos>"],
     wrong=[
@@ -123,8 +123,8 @@ ERROR_ROW = Number(
 
 RATE = Choice(
     id="what_you_need.learning_rate",
-    question="In the player of one step, the gradient is right, the step goes downhill, and yet with a learning rate of "
-    "20 the loss is larger afterwards. Why?",
+    question="In the player of one step, the gradient is right, the step goes downhill, and yet with a learning rate "
+    "of 20 the loss is larger afterwards. Why?",
     choices=[
         "The step is subtracted where it should be added.",
         "The step is so long that it goes past the valley and up on the other side.",
@@ -143,8 +143,8 @@ RATE = Choice(
 
 SHAPE = Choice(
     id="what_you_need.shape",
-    question="x is 3 × 5 and the gradient of the logits is 3 × 4. Which product gives the gradient of the weight, which "
-    "is 5 × 4 like the weight?",
+    question="x is 3 × 5 and the gradient of the logits is 3 × 4. Which product gives the gradient of the weight, "
+    "which is 5 × 4 like the weight?",
     choices=["x times the gradient", "x transposed times the gradient", "the gradient times x transposed"],
     answer=1,
     wrong=[

@@ -58,7 +58,7 @@ CAUSAL_MASK = Break(
     "Use a causal mask",
     Edit("memory_mask", op="causal_mask", inputs=("x", "memory")),
     "汤姆 may ask Tom only, 追逐 may ask Tom and chase. But the source has been read to its end, there is no future to "
-    "hide: a target word whose partner stands later in the source can not find it.",
+    "hide: a target word whose partner stands later in the source cannot find it.",
     "every_visible_key_has_a_share",
 )
 

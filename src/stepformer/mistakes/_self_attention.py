@@ -6,7 +6,7 @@ ONE_MATRIX_TWICE = Break(
     "Make the queries with the matrix of the keys",
     Edit("query", inputs=("x", "w_k.weight")),
     "The scores become symmetric: a word now asks for what it offers itself, so chase asks for an action and finds "
-    "only itself.",
+    "mostly itself.",
     "each_role_has_its_own_projection",
 )
 

@@ -19,6 +19,7 @@ from stepformer.ops import (
 )
 from stepformer.recording import scope
 from stepformer.reference.masks import check_mask
+from stepformer.trace import given_array
 
 
 class Attended(NamedTuple):
@@ -130,7 +131,8 @@ def check_lengths(query: np.ndarray, key: np.ndarray, value: np.ndarray) -> None
     Raises:
         ValueError: an input has fewer than two axes, or the numbers of keys and values differ.
     """
-    shapes = {"query": np.shape(query), "key": np.shape(key), "value": np.shape(value)}
+    given = {"query": query, "key": key, "value": value}
+    shapes = {name: given_array(x, name).shape for name, x in given.items()}
     for name, shape in shapes.items():
         if len(shape) < 2:
             raise ValueError(f"{name} has shape {shape}; it must be (…, length, width).")
@@ -151,7 +153,10 @@ def _check_finite(
     """Refuse NaN and infinity, except in rows of key and value that the mask hides from every query."""
     hidden = None if mask is None else ~np.asarray(mask, dtype=bool).any(axis=-2)[..., None]
     for name, x, may_be_hidden in zip(names, (query, key, value), (False, True, True), strict=True):
-        wrong = ~np.isfinite(np.asarray(x, dtype=float))
+        x = np.asarray(x)
+        if x.dtype.kind not in "fiu":
+            raise TypeError(f"{name} must hold numbers; it is {x.dtype} of shape {x.shape}.")
+        wrong = ~np.isfinite(x)
         if hidden is not None and may_be_hidden:
             wrong = wrong & ~hidden
         if wrong.any():

@@ -46,6 +46,6 @@ def check_mask(mask: np.ndarray, query: np.ndarray, key: np.ndarray) -> None:
             f"mask must be boolean, True = may attend; it is {mask.dtype} of shape {mask.shape}. For a mask of 0 and 1 "
             "pass mask == 1."
         )
-    n_q, n_k = query.shape[-2], key.shape[-2]
+    n_q, n_k = np.shape(query)[-2], np.shape(key)[-2]
     if mask.ndim < 2 or mask.shape[-1] != n_k or mask.shape[-2] not in (1, n_q):
         raise ValueError(f"mask has shape {mask.shape}; for {n_q} queries and {n_k} keys it must be (…, {n_q}, {n_k}).")

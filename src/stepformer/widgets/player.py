@@ -1,6 +1,7 @@
 """The player of a trace: step, explain, edit and break a recorded program."""
 
 import json
+import math
 import operator
 from collections.abc import Sequence
 from typing import Any
@@ -62,15 +63,24 @@ class Player(DualWidget):
         """
         now = self.current()
         array = now[name].copy()
-        index = [operator.index(k) for k in index]
+        try:
+            index = [operator.index(k) for k in index]
+        except TypeError:
+            raise TraceError(f"set: index {index!r} is not a list of whole numbers, one per axis.") from None
         if len(index) != array.ndim or not all(0 <= k < n for k, n in zip(index, array.shape, strict=True)):
             raise TraceError(f"set: index {index} is outside {name!r}, which has shape {array.shape}.")
-        if not np.isfinite(value):
+        try:
+            finite = math.isfinite(value)
+            plain = {"b": bool, "i": int}.get(array.dtype.kind, float)(value) if finite else None
+            fits = finite and plain == value
+            if fits:
+                array[tuple(index)] = plain
+        except (TypeError, ValueError, OverflowError):
+            finite = fits = False
+        if not finite:
             raise TraceError(f"set: {value!r} is not a finite number.")
-        plain = {"b": bool, "i": int}.get(array.dtype.kind, float)(value)
-        if plain != value:
+        if not fits:
             raise TraceError(f"set: {name!r} holds values of kind {array.dtype}; {value!r} is none.")
-        array[tuple(index)] = plain
         full = now.tensors[now.find(name)].name
         now.run({full: array})
         # Edits are replayed in order, here and in the page; only the last one may be replaced in place.
@@ -109,6 +119,7 @@ def show(trace: Trace, breaks: Sequence[Break] = (), start: str | int = 0) -> Pl
         raise TypeError(f"show: a trace is shown, made with record(); this is {type(trace).__name__}.")
     if not trace.steps:
         raise TraceError("show: the trace has no step; record at least one op.")
+    breaks = (breaks,) if isinstance(breaks, Break) else breaks
     if breaks:
         trace = trace.with_breaks(*trace.breaks, *breaks)
     return Player(trace, start)
@@ -133,6 +144,8 @@ def step_position(trace: Trace, start: str | int) -> int:
             if step.output == target:
                 return i
         raise TraceError(f"start: {start!r} is given, not computed by a step.")
+    if not isinstance(start, (int, np.integer)) or isinstance(start, bool):
+        raise TraceError(f"start: {start!r} is neither the position of a step nor the name of a result.")
     if not 0 <= start < max(1, len(trace.steps)):
         raise TraceError(f"start: step {start} does not exist; there are {len(trace.steps)}.")
     return operator.index(start)

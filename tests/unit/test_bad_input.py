@@ -1,0 +1,307 @@
+"""What a reader may get wrong, from every side: a clear error, and everything as it was before."""
+
+import io
+import json
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+
+from stepformer import Break, Edit, Trace, TraceError, cli, leaf, ops, record, scope, show
+from stepformer.exercises import find
+from stepformer.reference.attention import scaled_dot_product_attention
+
+
+def document(tensors, steps):
+    """A program as a stored document, for what `record` would not write."""
+    return json.dumps({"format": "stepformer.trace/1", "title": "", "labels": {}, "fixed": {}, "tensors": tensors,
+                       "steps": steps, "breaks": []})  # fmt: skip
+
+
+def stored_leaf(name, *shape, dtype="float"):
+    """A leaf of ones."""
+    axes = [f"axis {i}" for i in range(len(shape))]
+    return {"name": name, "axes": axes, "dtype": dtype, "shape": list(shape), "data": [1] * int(np.prod(shape))}
+
+
+def step(op, inputs, output, **attributes):
+    """A stored step."""
+    return {"op": op, "inputs": inputs, "output": output, "scope": "", "attributes": attributes}
+
+
+RESULT = {"name": "c", "axes": ["i", "j"], "dtype": "float"}
+
+
+class TestHugeResults:
+    """A few kilobytes that ask for gigabytes are refused before anything is computed."""
+
+    @pytest.mark.parametrize(
+        ("tensors", "steps"),
+        [
+            ([stored_leaf("a", 9000, 1), stored_leaf("b", 1, 9000), RESULT], [step("matmul", [0, 1], 2)]),
+            ([stored_leaf("a", 9000, 1), stored_leaf("b", 1, 9000), RESULT], [step("add", [0, 1], 2)]),
+            ([stored_leaf("a", 9000, 1), stored_leaf("b", 9000, 1), RESULT], [step("add_pairs", [0, 1], 2)]),
+            ([stored_leaf("a", 9000, 1), stored_leaf("b", 9000, 1), RESULT], [step("causal_mask", [0, 1], 2)]),
+            ([stored_leaf("t", 3, dtype="int"), RESULT], [step("one_hot", [0], 1, vocab_size=10**14)]),
+            ([stored_leaf("t", 9000, dtype="int"), stored_leaf("b", 2, 9000), RESULT], [step("embed", [0, 1], 2)]),
+            (
+                [stored_leaf("a", 9000, 1), stored_leaf("b", 1, 9000), stored_leaf("d", 9000), RESULT],
+                [step("linear", [0, 1, 2], 3)],
+            ),
+            (
+                [stored_leaf("a", 1, 1), *({**RESULT, "name": f"c{i}"} for i in range(40))],
+                [step("concat", [i, i], i + 1, axis=-1) for i in range(40)],
+            ),
+        ],
+    )
+    def test_are_refused(self, tensors, steps):
+        with pytest.raises(TraceError, match=f"{steps[0]['op']}: .* at most 4,000,000"):
+            Trace.from_json(document(tensors, steps))
+
+    def test_are_refused_while_recording_and_in_a_run(self):
+        with record() as trace:
+            ops.matmul(leaf("a", np.ones((2, 1)), ("i", "k")), leaf("b", np.ones((1, 9000)), ("k", "j")), name="c")
+        with pytest.raises(TraceError, match=r"matmul: .* 81,000,000 cells"):
+            trace.run({"a": np.ones((9000, 1))})
+        with record() as trace, pytest.raises(TraceError, match="at most 4,000,000"):
+            ops.matmul(leaf("a", np.ones((9000, 1)), ("i", "k")), leaf("b", np.ones((1, 9000)), ("k", "j")))
+        assert not trace.steps
+
+
+class TestValues:
+    """A number that a tensor cannot hold is refused, not turned into another."""
+
+    @pytest.mark.parametrize("value", [[2**63], np.array([2**63], np.uint64)])
+    def test_whole_numbers_that_are_too_large(self, value):
+        with pytest.raises(TraceError, match="9223372036854775808 is too large"):
+            leaf("ids", value, "src")
+
+    def test_a_long_double_beyond_float64(self):
+        with pytest.raises(TraceError, match="must be finite"):
+            leaf("x", np.array([np.finfo(np.longdouble).max]) * np.longdouble(1), "d")
+
+    def test_ragged_lists_name_the_leaf(self):
+        with pytest.raises(TraceError, match="leaf 'x': the value is ragged"):
+            leaf("x", [[1], [2, 3]], ("i", "j"))
+
+    def test_torch_tensors(self):
+        torch = pytest.importorskip("torch")
+        with record() as trace:
+            ops.copy(leaf("x", torch.ones(2), "d"), name="y")
+        assert np.array_equal(trace.run({"x": torch.tensor([3.0, 4.0])})["y"], [3, 4])
+        with pytest.raises(TraceError, match=r"leaf 'x': .*detach"):
+            leaf("x", torch.ones(2, requires_grad=True), "d")
+
+
+class TestNames:
+    """What could be recorded but not be read back is refused at once."""
+
+    @pytest.mark.parametrize("name", [None, 5, ""])
+    def test_names_are_texts(self, name):
+        with pytest.raises(TraceError, match="leaf: the name is"):
+            leaf(name, [1.0], "d")
+        with record() as trace:
+            x = leaf("x", [1.0], "d")
+            if name is not None:
+                with pytest.raises(TraceError, match="copy: name is"):
+                    ops.copy(x, name=name)
+            with pytest.raises(TraceError, match="scope: the name is"), scope(name):
+                pass
+        assert not trace.steps
+
+    @pytest.mark.parametrize("axes", [None, 5, (5,)])
+    def test_axes_are_texts(self, axes):
+        with pytest.raises(TraceError, match="leaf 'x': axes are"):
+            leaf("x", [1.0], axes)
+
+    def test_an_axis_of_a_result_may_be_one_text(self):
+        with record() as trace:
+            ops.copy(leaf("x", [1.0], "d"), axes="src")
+        assert trace.tensors[1].axes == ("src",)
+
+    @pytest.mark.parametrize("name", [None, 5, ("a",)])
+    def test_looking_for_a_name_that_is_no_text(self, name):
+        with record() as trace:
+            ops.copy(leaf("x", [1.0], "d"))
+        with pytest.raises(KeyError, match="It has: x, copy"):
+            trace.run({name: [1.0]})
+
+    def test_a_refused_leaf_leaves_no_labels(self):
+        with record() as trace, pytest.raises(TraceError, match="2 positions but 1 labels"):
+            leaf("x", np.ones((2, 2)), ("i", "j"), labels={"i": ["p", "q"], "j": ["r"]})
+        assert trace.labels == {}
+        assert trace.tensors == []
+
+    @pytest.mark.parametrize("eps", [float("inf"), np.float64("inf")])
+    def test_attributes_that_json_can_not_hold(self, eps):
+        with record() as trace:
+            x = leaf("x", [1.0], "d")
+            with pytest.raises(TraceError, match="layer_norm: attribute 'eps' is inf"):
+                ops.layer_norm(x, x, x, eps=eps)
+        assert Trace.from_json(trace.to_json()) == trace
+
+    def test_recording_an_overflow_is_silent_as_running_it_is(self):
+        with warnings.catch_warnings(), record() as trace:
+            warnings.simplefilter("error")
+            ops.multiply(leaf("a", [1e300], "d"), leaf("b", [1e300], "d"), name="c")
+        assert np.isposinf(trace["c"]).all()
+        assert np.isposinf(trace.run()["c"]).all()
+
+
+def test_attention_takes_lists_with_a_mask_too():
+    rows = [[1.0, 2.0], [0.0, 1.0]]
+    mask = [[True, False], [True, True]]
+    given = scaled_dot_product_attention(rows, rows, rows, mask)
+    arrays = scaled_dot_product_attention(*(np.array(x) for x in (rows, rows, rows)), np.array(mask))
+    assert np.array_equal(given.output, arrays.output)
+
+
+class TestCommandLine:
+    """`stepformer trace` ends with an answer, whatever a program holds."""
+
+    def test_a_result_without_columns(self, tmp_path, capsys):
+        path = tmp_path / "program.json"
+        tensors = [stored_leaf("a", 3, 2), stored_leaf("b", 2, 0), RESULT]
+        path.write_text(document(tensors, [step("matmul", [0, 1], 2)]))
+        assert cli.main(["trace", str(path)]) == 0
+        assert "c = matmul(a, b)  (3, 0)" in capsys.readouterr().out
+
+    @pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
+    @pytest.mark.parametrize("options", [[], ["--json"]])
+    def test_signs_that_the_terminal_can_not_show(self, tmp_path, monkeypatch, encoding, options):
+        path = tmp_path / "program.json"
+        tensors = [stored_leaf("\ud800 −", 1), {"name": "名", "axes": ["i"], "dtype": "float"}]
+        path.write_text(document(tensors, [step("copy", [0], 1)]))
+        out = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+        monkeypatch.setattr(sys, "stdout", out)
+        assert cli.main(["trace", str(path), *options]) == 0
+        assert rb"\ud800" in out.buffer.getvalue()
+
+    def test_a_reader_who_has_enough(self, tmp_path):
+        path = tmp_path / "program.json"
+        with record() as trace:
+            ops.copy(leaf("x", np.ones((2000, 50)), ("i", "j")))
+        path.write_text(trace.to_json())
+        command = [
+            sys.executable,
+            "-c",
+            "from stepformer.cli import main; raise SystemExit(main())",
+            "trace",
+            str(path),
+        ]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            process.stdout.readline()
+            process.stdout.close()
+            assert process.stderr.read() == b""
+
+
+class TestAnswers:
+    """An odd answer gets a verdict or an error that names the exercise; never a wrong verdict."""
+
+    @pytest.mark.parametrize("answer", ["abc", {}, 1 + 2j, np.array([1 + 2j]), [[1], [2, 3]], 10**400, None, np.nan])
+    def test_a_number(self, answer):
+        with pytest.raises(ValueError, match=r"attention\.score: .*finite number"):
+            find("attention.score").check(answer)
+
+    @pytest.mark.parametrize("answer", [np.array([1, 2]), "1", None, 0.5])
+    def test_a_choice(self, answer):
+        with pytest.raises(ValueError, match=r"attention\.temperature: choose one of 0 … 3"):
+            find("attention.temperature").check(answer)
+
+    @pytest.mark.parametrize("result", [[[1], [2, 3]], np.ones((4, 7)) * 1j, {}, object(), "text"])
+    def test_code(self, result):
+        feedback = find("attention.write").check(lambda *_: result)
+        assert not feedback.right
+        assert "array" in feedback.message
+
+    def test_code_that_returns_the_right_numbers_with_an_imaginary_part(self):
+        exercise = find("attention.write")
+        assert not exercise.check(lambda *given: exercise.solution(*given) + 1j).right
+
+
+class TestOps:
+    """Every op names itself and the argument."""
+
+    @pytest.mark.parametrize("name", sorted(ops.OPS))
+    def test_ragged_lists_and_texts(self, name):
+        op, count = ops.OPS[name], len(ops.OPS[name].tensor_names)
+        needed = {key: 1 for key in op.attributes}
+        for given in ([[1], [2, 3]], "text", np.ones((2, 2)) * 1j):
+            with pytest.raises((TypeError, ValueError), match=f"^{name}: "):
+                getattr(ops, name)(*[given] * count, **needed)
+
+    @pytest.mark.parametrize("axis", [0.5, None, "x", True, (0, 1)])
+    @pytest.mark.parametrize("name", ["softmax", "hardmax", "total", "concat"])
+    def test_an_axis_is_a_whole_number(self, name, axis):
+        with pytest.raises(TypeError, match=f"{name}: axis is .* whole number"):
+            getattr(ops, name)(np.ones((2, 2)), axis=axis)
+
+    @pytest.mark.parametrize("base", [0, -1, np.nan, np.inf, "x", None])
+    def test_a_base_is_a_positive_number(self, base):
+        with pytest.raises(ValueError, match=r"sinusoids: base is .* it must be positive and finite"):
+            ops.sinusoids(np.ones((2, 2)), base=base)
+
+    @pytest.mark.parametrize("pad_id", [0.5, None, "0", np.array([1, 2]), np.nan])
+    def test_a_padding_id_is_a_whole_number(self, pad_id):
+        with pytest.raises(TypeError, match=r"padding_mask: pad_id is .* whole number"):
+            ops.padding_mask(np.array([0, 1]), pad_id=pad_id)
+
+    def test_softmax_of_scores_further_apart_than_any_number(self):
+        assert ops.softmax(np.array([1e308, -1e308])).tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("odd", [[[1], [2, 3]], np.ones((2, 2)) * 1j, np.array([["a", "b"]]), np.array([[None, 1]])])
+def test_attention_names_what_is_no_array_of_numbers(odd):
+    with pytest.raises((TypeError, ValueError), match=r"^key"):
+        scaled_dot_product_attention(np.ones((2, 2)), odd, np.ones((len(odd), 3)))
+
+
+class TestShow:
+    """The player's Python side."""
+
+    def trace(self):
+        with record() as trace:
+            ops.copy(leaf("x", [1.0, 2.0], "d"), name="y")
+        return trace
+
+    @pytest.mark.parametrize("value", [None, "Tom", 10**400, 1j, np.ones(2), [1], np.nan])
+    def test_set_refuses_what_is_no_number(self, value):
+        player = show(self.trace())
+        with pytest.raises(TraceError, match=r"set: .* is not a finite number"):
+            player.set("x", (0,), value)
+        assert player.edits == []
+
+    @pytest.mark.parametrize("index", [None, 0, "a", (0.0,)])
+    def test_set_refuses_what_is_no_index(self, index):
+        with pytest.raises(TraceError, match="set: index"):
+            show(self.trace()).set("x", index, 1)
+
+    @pytest.mark.parametrize("start", [None, 0.5, True, [1], np.nan])
+    def test_a_start_that_is_none(self, start):
+        with pytest.raises(TraceError, match="start: "):
+            show(self.trace(), start=start)
+
+    def test_one_break_needs_no_list(self):
+        mistake = Break("ones", Edit("y", value=[1, 1]), "all ones", "check")
+        assert show(self.trace(), mistake).trace.breaks == (mistake,)
+
+    @pytest.mark.parametrize("mistake", [None, 5, "x"])
+    def test_a_break_is_a_break(self, mistake):
+        with pytest.raises(TypeError, match="with_breaks: a known mistake is a Break"):
+            self.trace().with_breaks(mistake)
+
+    def test_overrides_are_a_dictionary(self):
+        with pytest.raises(TypeError, match="run: overrides are"):
+            self.trace().run([1])
+
+    @pytest.mark.parametrize("text", [None, 5, b"{}"])
+    def test_from_json_reads_text(self, text):
+        with pytest.raises(TraceError, match="reads JSON text"):
+            Trace.from_json(text)
+
+    @pytest.mark.parametrize("arguments", [{"title": None}, {"fixed": {"src": 1.5}}, {"fixed": {"src": "a"}}])
+    def test_record_refuses_what_could_not_be_stored(self, arguments):
+        with pytest.raises(TraceError, match=r"record\(\): "), record(**arguments):
+            pass
