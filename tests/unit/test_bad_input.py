@@ -11,6 +11,7 @@ import pytest
 
 from stepformer import Break, Edit, Trace, TraceError, cli, leaf, ops, record, scope, show
 from stepformer.exercises import find
+from stepformer.reference import masks
 from stepformer.reference.attention import scaled_dot_product_attention
 
 
@@ -305,3 +306,24 @@ class TestShow:
     def test_record_refuses_what_could_not_be_stored(self, arguments):
         with pytest.raises(TraceError, match=r"record\(\): "), record(**arguments):
             pass
+
+
+@pytest.mark.parametrize("tokens", [[1], [1, 2, 3]])
+def test_a_target_mask_needs_one_token_for_each_row(tokens):
+    torch = pytest.importorskip("torch")
+    from stepformer.nn import masks as nn_masks
+
+    with pytest.raises(ValueError, match="tokens"):
+        masks.target_mask(np.array(tokens), np.ones((2, 3)), 0)
+    with pytest.raises(ValueError, match="tokens"):
+        nn_masks.target_mask(torch.tensor(tokens), torch.ones(2, 3), 0)
+
+
+@pytest.mark.parametrize("need_weights", [False, True])
+def test_attention_in_torch_refuses_a_width_of_0_as_the_reference_does(need_weights):
+    torch = pytest.importorskip("torch")
+    from stepformer.nn import attention
+
+    given = torch.ones(2, 0), torch.ones(4, 0), torch.ones(4, 5)
+    with pytest.raises(ValueError, match="width must be 1 or more"):
+        attention.scaled_dot_product_attention(*given, need_weights=need_weights)

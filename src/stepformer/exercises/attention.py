@@ -113,7 +113,9 @@ SCALE = Choice(
     answer=1,
     wrong=[
         Wrong(
-            0, "In 32 or 64 bits a standard deviation of 20 overflows nothing, and a good softmax subtracts the maximum first."
+            0,
+            "In 32 or 64 bits a standard deviation of 20 overflows nothing, and a good softmax subtracts the maximum "
+            "first.",
         ),
         Wrong(2, "The mean stays 0. It is the spread that grows, with the square root of the width."),
         Wrong(3, "Softmax does not change when the same number is added to all scores. Multiplying sharpens it."),

@@ -25,7 +25,7 @@ PARAMETERS = Number(
             "however many there are.",
         ),
         Wrong(3 * _D_MODEL * _D_K, "That would be right if the values were 5 wide like the keys. They are 7 wide."),
-        Wrong(_D_K + _D_K + _D_V, "Those are the widths of the results. Each matrix has 10 rows, one for each feature."),
+        Wrong(_D_K + _D_K + _D_V, "Those are the widths of the results. Each matrix has 10 rows, one per feature."),
         Wrong(
             _D_MODEL * (_D_K + _D_V),
             "That leaves one matrix out: queries and keys have the same width, but each has its own matrix.",
@@ -107,7 +107,8 @@ LEAK = Choice(
         Wrong(2, "More data would not help: copying works on every sentence, so nothing else is worth learning."),
         Wrong(3, "When writing there is no future to hide. It is in training that all words are there at once."),
     ],
-    right="Yes. In training the answer stands one word further on. If the model can see it, it learns to copy, not to translate.",
+    right="Yes. In training the answer stands one word further on. If the model can see it, it learns to copy, not to "
+    "translate.",
     hint="In training, where does the word stand that row 追逐 has to predict?",
 )
 

@@ -52,6 +52,8 @@ def scaled_dot_product_attention(
     if query.shape[-1] != key.shape[-1]:
         shapes = f"query {tuple(query.shape)} and key {tuple(key.shape)}"
         raise ValueError(f"{shapes} must have the same width d_k.")
+    if query.shape[-1] == 0:
+        raise ValueError(f"query has shape {tuple(query.shape)}; its width must be 1 or more.")
     key, value = _without_hidden_rows(query, key, value, mask)
     return _attend(query, key, value, mask, dropout, need_weights)
 

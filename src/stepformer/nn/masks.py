@@ -51,7 +51,14 @@ def target_mask(tokens: torch.Tensor, x: torch.Tensor, pad_id: int) -> torch.Ten
 
     Returns:
         (…, n, n) booleans.
+
+    Raises:
+        ValueError: the lengths of `tokens` and `x` differ.
     """
+    if tokens.shape[-1:] != x.shape[-2:-1]:
+        raise ValueError(
+            f"target_mask: tokens is {tuple(tokens.shape)} and x is {tuple(x.shape)}; each row of x needs one token."
+        )
     return padding_mask(tokens, pad_id) & causal_mask(x, x)
 
 

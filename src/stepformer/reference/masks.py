@@ -24,6 +24,10 @@ def target_mask(tokens: np.ndarray, x: np.ndarray, pad_id: int) -> np.ndarray:
         TypeError: `tokens` are not whole numbers.
         ValueError: the lengths of `tokens` and `x` differ.
     """
+    if np.shape(tokens)[-1:] != np.shape(x)[-2:-1]:
+        raise ValueError(
+            f"target_mask: tokens is {np.shape(tokens)} and x is {np.shape(x)}; each row of x needs one token."
+        )
     return both(padding_mask(tokens, pad_id=pad_id), causal_mask(x, x), name="target_mask")
 
 
