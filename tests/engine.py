@@ -21,7 +21,12 @@ def ask_engine(**document: list[dict[str, Any]]) -> dict[str, list[Any]]:
 def engine_ops() -> list[str]:
     """Return the names of the ops that the engine has."""
     script = 'import { OPS } from "./ops.js"; console.log(JSON.stringify(Object.keys(OPS)));'
-    return json.loads(_node(["--input-type=module", "--eval", script], ""))
+    return json.loads(run_module(script))
+
+
+def run_module(script: str, stdin: str = "") -> str:
+    """Run a module that imports the engine's files, in the folder web; return what it prints."""
+    return _node(["--input-type=module", "--eval", script], stdin)
 
 
 def _node(arguments: list[str], stdin: str) -> str:
