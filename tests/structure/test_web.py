@@ -9,8 +9,14 @@ WEB = ROOT / "web"
 
 def run_node(*arguments: str) -> str:
     result = subprocess.run([require_node(), *arguments], cwd=WEB, capture_output=True, text=True)
-    assert result.returncode == 0, result.stdout[-6000:] + result.stderr[-6000:]
+    assert result.returncode == 0, _failures(result.stdout) + result.stderr[-6000:]
     return result.stdout
+
+
+def _failures(report: str) -> str:
+    """Return the blocks of a TAP report that failed, or the end of any other output."""
+    blocks = [block for block in report.split("# Subtest: ") if "\nnot ok " in block]
+    return "\n".join(blocks) or report[-6000:]
 
 
 def test_every_javascript_test_passes():

@@ -2,8 +2,15 @@
 
 from pathlib import Path
 
-import anywidget
-import traitlets
+try:
+    import anywidget
+    import traitlets
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        f"The player needs {error.name}, which is not installed: pip install 'stepformer[widgets]', or in the project's "
+        "folder: pip install -e '.[widgets]'.",
+        name=error.name,
+    ) from error
 
 STATIC = Path(__file__).parent / "static"
 
