@@ -7,8 +7,8 @@ try:
     import traitlets
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
-        f"The player needs {error.name}, which is not installed: pip install 'stepformer[widgets]', or in the folder of "
-        "the project: pip install -e '.[widgets]'.",
+        f"The player needs {error.name}, which is not installed: pip install 'stepformer[widgets]', "
+        "or in the folder of the project: pip install -e '.[widgets]'.",
         name=error.name,
     ) from error
 
