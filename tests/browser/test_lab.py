@@ -10,7 +10,7 @@ from urllib.error import URLError
 from urllib.request import urlopen
 
 import pytest
-from helpers import CHAPTERS, calls_of_show, fault
+from helpers import CHAPTERS, ROOT, calls_of_show, fault
 from nbformat.v4 import new_code_cell, new_notebook
 from normalise_notebook import dumps, normalise
 
@@ -33,9 +33,14 @@ LAB_TALK = ("",)
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory):
     """The address of a JupyterLab of its own, with a chapter and a probe notebook in its folder."""
-    folder = tmp_path_factory.mktemp("lab")
+    folder = tmp_path_factory.mktemp("lab") / "chapters"
+    folder.mkdir()
     for chapter in CHAPTERS:
         shutil.copy(chapter, folder)
+    # Chapters read their measured figures from here.
+    (folder.parent / "bench").mkdir()
+    for figures in (ROOT / "bench").glob("*.json"):
+        shutil.copy(figures, folder.parent / "bench")
     probe = normalise(new_notebook(cells=[new_code_cell(source) for source in PROBE]))  # names its kernel
     (folder / "probe.ipynb").write_text(dumps(probe), encoding="utf-8")
     own = {name: str(folder / ".jupyter" / name) for name in (
