@@ -8,10 +8,20 @@ from results import BENCH, ROOT, Figure, percentile, versions, write
 from workloads import programs
 
 from stepformer.widgets import player_html
+from stepformer.widgets.player import step_position
 
 SAMPLES, WARM_UP = 200, 30
-BARS = {"toy": 8, "64x64": 60}
-SIZES = {"toy": "toy", "64x64": "64 tokens × 64"}
+BARS = {"toy": 8, "64x64": 60, "many": 8, "transformer": 8}
+SIZES = {"toy": "toy", "64x64": "64 tokens × 64", "many": "254 steps", "transformer": "the whole Transformer"}
+EDITED = {
+    "toy": "scores",
+    "64x64": "scores",
+    "many": "layers.0.self_attention.multi_head_attention.projected_query",
+    "transformer": "encoder.layers.0.self_attention.projected_query",
+}
+"""The step on show during the edits: a product of what is changed."""
+CHANGED = {"toy": "query", "64x64": "query", "many": "query", "transformer": "src_input.with_positions"}
+"""The tensor whose first cell is edited; all that comes after it is computed anew."""
 ACTIONS = {"type": "typed edit", "slide": "edit by slider", "step": "step"}
 
 # What a widget needs a kernel for: recompute attention, and send the tensors as binary buffers through its comm.
@@ -22,9 +32,9 @@ from workloads import programs
 trace = programs()[{size!r}]
 
 def recompute(x):
-    query = trace["query"].copy()
-    query[0, 0] = x
-    return trace.run({{"query": query}}).values
+    changed = trace[{changed!r}].copy()
+    changed[0, 0] = x
+    return trace.run({{{changed!r}: changed}}).values
 
 def opened(comm, message):
     def answer(message):
@@ -49,9 +59,11 @@ def in_the_page() -> tuple[dict[str, dict[str, list[float]]], str]:
         tab.add_script_tag(path=str(BENCH / "latency.js"))
         measure = "([size, plan]) => measureLatency(document.getElementById(size).firstElementChild, plan)"
         times = {}
-        for size in SIZES:
+        for size, trace in programs().items():
             tab.wait_for_selector(f"[id='{size}'] > [data-ready]")
-            times[size] = tab.evaluate(measure, [size, {"samples": SAMPLES, "warmUp": WARM_UP}])
+            edited = step_position(trace, EDITED[size])
+            plan = {"samples": SAMPLES, "warmUp": WARM_UP, "edited": edited, "changed": CHANGED[size]}
+            times[size] = tab.evaluate(measure, [size, plan])
         return times, browser.version
 
 
@@ -63,7 +75,9 @@ def through_a_kernel(size: str) -> dict[str, list[float]]:
     client.start_channels()
     try:
         client.wait_for_ready(timeout=60)
-        client.execute_interactive(KERNEL.format(bench=str(BENCH), size=size), timeout=60, allow_stdin=False)
+        client.execute_interactive(
+            KERNEL.format(bench=str(BENCH), size=size, changed=CHANGED[size]), timeout=60, allow_stdin=False
+        )
         return {"execute": _executions(client), "comm": _comm_messages(client)}
     finally:
         client.stop_channels()

@@ -122,7 +122,7 @@ def weight_figures(weights: dict[str, dict[str, int]]) -> list[Figure]:
     figures = [
         Figure("weight", "attention page, gzipped, without MathJax", plain / 1000, "KB", bar=350),
         Figure("weight_with_math", "attention page, gzipped", total[OURS] / 1000, "KB", bar=620),
-        Figure("weight_own", "of it our JS and CSS", weights[OURS]["our JS and CSS"] / 1000, "KB", bar=40),
+        Figure("weight_own", "of it our JS and CSS", weights[OURS]["our JS and CSS"] / 1000, "KB", bar=60),
         Figure("weight_stock", "the same page with stock ipywidgets, gzipped", total[STOCK] / 1000, "KB"),
     ]
     for kind, n in sorted(weights[OURS].items(), key=lambda item: -item[1]):

@@ -9,7 +9,8 @@ import sys
 
 from results import BENCH, load, table
 
-BENCHMARKS = ("import_time", "ops", "latency", "page", "attention_cost", "multi_head")
+BENCHMARKS = ("import_time", "ops", "latency", "page", "attention_cost", "recurrent_time", "multi_head",
+              "transformer_step")  # fmt: skip
 
 
 def main(arguments: list[str] | None = None) -> int:

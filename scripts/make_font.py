@@ -23,7 +23,7 @@ FONTS = ROOT / "src" / "stepformer" / "fonts"
 
 LATIN_PACKAGE, LATIN_MEMBER = "source-sans@3.52.0", "OTF/SourceSans3-Regular.otf"
 LATIN = {*range(0x20, 0x7F), *range(0xA0, 0x100)}
-LATIN |= set(map(ord, "–—‘’“”•…−×÷·√∞≤≥≠≈±←↑→↓∑∂ΔΣαβγθλμσφ′₀₁₂₃₄₅₆₇₈₉✓"))
+LATIN |= set(map(ord, "–—‘’“”•…−×÷·√∞‹›≤≥≠≈±←↑→↓∑∂ΔΣαβγθλμσφ′₀₁₂₃₄₅₆₇₈₉✓"))
 
 CHINESE_SOURCE = Path("/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc")
 CHINESE_FACE, CHINESE_VERSION = 2, "Version 2.004"

@@ -194,10 +194,79 @@ def _cross_entropy(draw: Draw) -> Call:
     return [logits, targets], {}
 
 
+def _keep_top_k(draw: Draw) -> Call:
+    (x,), _ = _scores_of_heads(draw)
+    return [x, np.array(draw.rng.choice([0.5, 1, 2, 2.5, 4, 9]))], {}
+
+
+def _shares(draw: Draw, shape: tuple[int, ...]) -> np.ndarray:
+    """Rows that sum to 1 or are zero, some of them with zeros."""
+    x = draw.rng.random(shape) * (draw.rng.random(shape) < 0.7)
+    total = x.sum(axis=-1, keepdims=True)
+    return x / np.where(total == 0, 1, total)
+
+
+def _keep_top_p(draw: Draw) -> Call:
+    probabilities = _shares(draw, (*draw.leading(), *draw.sizes(2)))
+    return [probabilities, np.array(draw.rng.choice([1e-3, 0.3, 0.6, 0.9, 1]))], {}
+
+
+def _smooth(draw: Draw) -> Call:
+    return [draw.numbers(*draw.leading(), *draw.sizes(2)), np.array(draw.rng.choice([0, 0.1, 0.4, 1]))], {}
+
+
+def _soft_cross_entropy(draw: Draw) -> Call:
+    logits = draw.numbers(*draw.leading(), *draw.sizes(2))
+    probabilities = _shares(draw, logits.shape)
+    if logits.dtype.kind == "f":
+        logits = np.where((probabilities == 0) & (draw.rng.random(logits.shape) < 0.3), -INF, logits)
+    return [logits, probabilities], {}
+
+
+def _clear_padding(draw: Draw) -> Call:
+    (tokens,), attributes = _padding_mask(draw)
+    return [draw.numbers(*tokens.shape, *draw.sizes(int(draw.rng.integers(0, 2)))), tokens], attributes
+
+
+def _trim(draw: Draw) -> Call:
+    front, back = (int(n) for n in draw.rng.integers(0, 3, size=2))
+    n = draw.sizes(1)[0] + front + back
+    return [draw.rng.integers(0, 9, size=(*draw.leading(), draw.sizes(1)[0], n))], {"front": front, "back": back}
+
+
 def _layer_norm(draw: Draw) -> Call:
     d = draw.sizes(1)[0]
     attributes = {"eps": 0.01} if draw.rng.random() < 0.3 else {}
     return [draw.numbers(*draw.leading(), *draw.sizes(1), d), draw.numbers(d), draw.numbers(d)], attributes
+
+
+def _mean_square(draw: Draw) -> Call:
+    inputs, attributes = _total(draw)
+    axis = attributes.get("axis", -1)
+    return inputs, attributes | ({"correction": 1} if inputs[0].shape[axis] > 1 and draw.rng.random() < 0.5 else {})
+
+
+def _root(draw: Draw) -> Call:
+    return [np.square(_one(draw)[0][0])], {"eps": 1e-5} if draw.rng.random() < 0.5 else {}
+
+
+def _convolve_1d(draw: Draw) -> Call:
+    width, d_in, d_out = draw.sizes(3)
+    least = {"before": 0, "after": 0, "stride": 1, "dilation": 1}
+    drawn = {name: start + int(draw.rng.integers(0, 4)) for name, start in least.items()}
+    shortest = max(0, drawn["dilation"] * (width - 1) + 1 - drawn["before"] - drawn["after"])
+    x = draw.numbers(*draw.leading(), shortest + int(draw.rng.integers(0, 6)), d_in)
+    attributes = {name: value for name, value in drawn.items() if value != least[name]}
+    return [x, draw.numbers(width, d_in, d_out), draw.numbers(d_out)], attributes
+
+
+def _convolve_2d(draw: Draw) -> Call:
+    channels, out = draw.sizes(2)
+    rows, columns = (int(n) for n in draw.rng.integers(1, 4, size=2))
+    height, width = rows + int(draw.rng.integers(0, 4)), columns + int(draw.rng.integers(0, 4))
+    attributes = {"padding": int(draw.rng.integers(0, 3)), "stride": int(draw.rng.integers(1, 4))}
+    x, weight = draw.numbers(*draw.leading(), channels, height, width), draw.numbers(out, channels, rows, columns)
+    return [x, weight, draw.numbers(out)], attributes
 
 
 def _embed(draw: Draw) -> Call:
@@ -230,6 +299,23 @@ def _concat(draw: Draw) -> Call:
     return parts, {"axis": axis} if axis != -1 else {}
 
 
+def _row(draw: Draw) -> Call:
+    n, d = draw.sizes(2)
+    return [draw.numbers(*draw.leading(), n, d)], {"index": int(draw.rng.integers(n))}
+
+
+def _stack(draw: Draw) -> Call:
+    shape = (*draw.leading(), *draw.sizes(1))
+    return [draw.numbers(*shape) for _ in range(draw.rng.integers(1, 4))], {}
+
+
+def _hold(draw: Draw) -> Call:
+    n, d = draw.sizes(2)
+    leading = draw.leading()
+    states = [draw.numbers(*leading, d) for _ in range(2)]
+    return [*states, draw.bools(*leading, 1, n)], {"index": int(draw.rng.integers(n))}
+
+
 RANDOM: dict[str, Callable[[Draw], Call]] = {
     "matmul": _matmul,
     "transpose": _matrix,
@@ -254,12 +340,28 @@ RANDOM: dict[str, Callable[[Draw], Call]] = {
     "softmax": _along_an_axis,
     "softmax_averaged": _scores_of_heads,
     "total": _total,
+    "row_norm": _matrix,
+    "row_total": _matrix,
+    "positive": _one,
+    "gelu_slope": _one,
     "count_rows": _matrix,
     "cross_entropy": _cross_entropy,
     "one_hot": _one_hot,
     "hardmax": _along_an_axis,
     "relu": _one,
     "tanh": _one,
+    "exp": _one,
+    "keep_top_k": _keep_top_k,
+    "keep_top_p": _keep_top_p,
+    "smooth": _smooth,
+    "soft_cross_entropy": _soft_cross_entropy,
+    "clear_padding": _clear_padding,
+    "count_tokens": _padding_mask,
+    "trim": _trim,
+    "gelu": _one,
+    "mean": _total,
+    "mean_square": _mean_square,
+    "root": _root,
     "layer_norm": _layer_norm,
     "sinusoids": _sinusoids,
     "sinusoids_in_blocks": _sinusoids,
@@ -268,11 +370,19 @@ RANDOM: dict[str, Callable[[Draw], Call]] = {
     "first_rows": _first_rows,
     "rotate_pairs": _rotate_pairs,
     "distance_bias": _distance_bias,
+    "convolve_1d": _convolve_1d,
+    "convolve_1d_flipped": _convolve_1d,
+    "convolve_2d": _convolve_2d,
+    "convolve_2d_flipped": _convolve_2d,
     "embed": _embed,
     "split_heads": _split,
     "reshape_heads": _split,
     "merge_heads": _merge_heads,
     "concat": _concat,
+    "sigmoid": _one,
+    "row": _row,
+    "stack": _stack,
+    "hold": _hold,
 }
 """One maker of random calls for each op; a test compares the names with the list of ops."""
 
@@ -299,6 +409,11 @@ EDGES: dict[str, list[Call]] = {
     "subtract": [([f(), f(2, 3)], {}), ([f(2, 1), f(1, 3)], {}), ([f(0, 3), f(3)], {})],
     "multiply": [([f(), f(2, 3)], {}), ([f(2, 1), f(1, 3)], {})],
     "total": [([f(3)], {}), ([f(0)], {}), ([f(3, 0)], {}), ([f(3, 0)], {"axis": 0}), ([f(2, 3, 5)], {"axis": -2})],
+    "row_norm": [([f(3)], {}), ([f(0)], {}), ([f(3, 0)], {}), ([f(0, 3)], {}),
+                 ([np.array([[0.0, 0.0], [-3.0, 4.0]])], {})],
+    "row_total": [([f(3)], {}), ([f(0)], {}), ([f(3, 0)], {}), ([f(0, 3)], {}), ([f(2, 3, 5)], {})],
+    "positive": [([np.array([-0.0, 0.0, 1e-300, -1e-300])], {}), ([f(0)], {}), ([f()], {})],
+    "gelu_slope": [([np.array([-0.0, 1e-300, 800.0, -800.0, 8.4, 8.5, -8.5])], {}), ([f(0)], {}), ([f()], {})],
     "count_rows": [([f(1, 3)], {}), ([f(0, 3)], {}), ([f(7, 5, 0)], {})],
     "cross_entropy": [([TIES, np.array([2, 1, 0])], {}), ([f(1, 1), np.array([0])], {}),
                       ([np.array([[0.0, 1e4, -1e4]]), np.array([2])], {}),
@@ -331,6 +446,28 @@ EDGES: dict[str, list[Call]] = {
     "hardmax": [([np.full((2, 3), -INF)], {}), ([TIES], {}), ([f(1)], {}), ([TIES], {"axis": 0}), ([NO_KEYS], {})],
     "relu": [([np.array([-0.0, 0.0, -1.0])], {}), ([f(0)], {}), ([f()], {})],
     "tanh": [([np.array([-0.0, 1e-300, 800.0, -800.0])], {}), ([f(0)], {}), ([f()], {})],
+    "gelu": [([np.array([-0.0, 1e-300, 800.0, -800.0, 8.4, 8.5, -8.5])], {}), ([f(0)], {}), ([f()], {}),
+             ([np.linspace(-9, 9, 181)], {})],
+    "mean": [([f(1)], {}), ([f(0, 3)], {}), ([np.full(3, 0.1)], {}), ([f(2, 3, 5)], {"axis": -2}),
+             ([f(3, 2)], {"axis": 0})],
+    "mean_square": [([f(1)], {}), ([f(0, 3)], {}), ([f(2)], {"correction": 1}), ([f(2, 3, 5)], {"axis": -2})],
+    "root": [([np.array([0.0, -0.0, 1e-300, 1e300])], {}), ([np.array(-1.0)], {"eps": 1.0}), ([np.zeros((0, 3))], {})],
+    "exp": [([np.array([-0.0, -INF, 800.0, -800.0])], {}), ([f(0)], {}), ([f()], {})],
+    "keep_top_k": [([TIES, np.array(2.0)], {}), ([TIES, np.array(1)], {}), ([f(1), np.array(5.0)], {}),
+                   ([NO_KEYS, np.array(1.0)], {}), ([np.full((2, 3), -INF), np.array(2.0)], {})],
+    "keep_top_p": [([np.array([[0.25, 0.5, 0.25], [0.5, 0.0, 0.5]]), np.array(0.75)], {}), ([NO_KEYS, np.array(1)], {}),
+                   ([np.array([0.5, 0.5]), np.array(0.5)], {}), ([np.zeros((2, 3)), np.array(0.5)], {})],
+    "smooth": [([np.eye(3, 5), np.array(0.1)], {}), ([f(0, 3), np.array(1)], {}), ([f(1, 1), np.array(0.0)], {})],
+    "soft_cross_entropy": [([TIES, np.array([[0, 0, 1.0], [0, 0.5, 0.5], [0, 0, 0]])], {}), ([f(1), np.ones(1)], {}),
+                           ([np.full((1, 3), -INF), np.zeros((1, 3))], {}), ([f(0, 3), np.zeros((0, 3))], {}),
+                           ([np.array([[0.0, 1e4, -1e4]]), np.array([[0.1, 0.2, 0.7]])], {}),
+                           ([f(2, 2), np.array([[2.0, 0.5], [0.1, 0.1]])], {})],
+    "clear_padding": [([f(2), np.array([0, 4])], {"pad_id": 0}), ([f(0, 3), np.zeros(0, dtype=int)], {"pad_id": 0}),
+                      ([f(2, 3, 5), np.array([[1, 1, 0], [0, 1, 1]])], {"pad_id": 1})],
+    "count_tokens": [([np.array([0, 0])], {"pad_id": 0}), ([np.zeros(0, dtype=int)], {"pad_id": 0}),
+                     ([np.array([[3, -1], [-1, 3]])], {"pad_id": -1})],
+    "trim": [([np.array([[1, 4, 5, 2, 0], [1, 4, 5, 6, 2]])], {"back": 1}), ([np.array([1, 2])], {}),
+             ([np.array([[1, 2], [3, 4]])], {"front": 1, "back": 1}), ([np.zeros((0, 3), dtype=int)], {"front": 2})],
     "layer_norm": [([np.full((2, 3), 4.0), f(3), f(3)], {}), ([f(2, 1), f(1), f(1)], {}), ([f(5), f(5), f(5)], {}),
                    ([np.array([1.0, 0.0, 0.0, 0.0]), np.ones(4), np.zeros(4)], {}), ([f(0, 3), f(3), f(3)], {})],
     "scale_up": [([f(3, 0)], {}), ([f(1)], {}), ([f(2, 2)], {})],
@@ -343,12 +480,28 @@ EDGES: dict[str, list[Call]] = {
     "rotate_pairs": [([f(1, 2)], {}), ([f(0, 4)], {}), ([f(3, 0)], {}), ([f(2, 3, 6)], {})],
     "distance_bias": [([f(2, 1), f(5, 1)], {"slope": 0.5}), ([f(5, 1), f(2, 1)], {"slope": 1.0}),
                       ([f(0, 1), f(3, 1)], {"slope": 1.0}), ([f(3, 1), f(0, 1)], {"slope": 1.0})],
+    "convolve_1d": [([f(3, 2), f(3, 2, 5), f(5)], {}), ([f(1, 1), f(1, 1, 1), f(1)], {}),
+                    ([f(0, 2), f(3, 2, 5), f(5)], {"before": 2, "after": 1}), ([f(3, 0), f(2, 0, 5), f(5)], {}),
+                    ([f(3, 2), f(2, 2, 0), f(0)], {}), ([f(0, 3, 2), f(2, 2, 5), f(5)], {}),
+                    ([f(3, 2), f(2, 2, 5), f(5)], {"before": 9, "stride": 7, "dilation": 4}),
+                    ([f(7, 1), f(3, 1, 2), f(2)], {"stride": 2, "dilation": 3})],
+    "convolve_1d_flipped": [([f(5, 2), f(3, 2, 5), f(5)], {}), ([f(5, 2), f(2, 2, 1), f(1)], {"dilation": 3})],
+    "convolve_2d": [([f(1, 3, 2), f(2, 1, 3, 2), f(2)], {}), ([f(2, 1, 1), f(1, 2, 1, 1), f(1)], {}),
+                    ([f(2, 0, 0), f(3, 2, 2, 2), f(3)], {"padding": 1}), ([f(0, 3, 3), f(2, 0, 2, 2), f(2)], {}),
+                    ([f(2, 2, 5, 4), f(3, 2, 2, 3), f(3)], {"padding": 2, "stride": 5})],
+    "convolve_2d_flipped": [([f(1, 5, 4), f(2, 1, 3, 2), f(2)], {}), ([f(2, 1, 1), f(1, 2, 1, 1), f(1)], {})],
     "embed": [([np.zeros(0, dtype=int), f(3, 2)], {}), ([np.array([2, 2, 0]), f(3, 1)], {})],
     "split_heads": [([f(1, 1)], {"n_heads": 1}), ([f(0, 6)], {"n_heads": 3}), ([f(4, 6)], {"n_heads": 6})],
     "reshape_heads": [([f(1, 1)], {"n_heads": 1}), ([f(4, 6)], {"n_heads": 3})],
     "merge_heads": [([f(1, 1, 1)], {}), ([f(3, 0, 2)], {})],
     "concat": [([f(2, 0), f(2, 3)], {}), ([f(3)], {}), ([f(2, 3), f(5, 3)], {"axis": 0}),
                ([f(2, 3), f(2, 1), f(2, 2)], {"axis": 1})],
+    "sigmoid": [([np.array([-0.0, 1e-300, 800.0, -800.0, -40.0])], {}), ([f(0)], {}), ([f()], {})],
+    "row": [([f(1, 1)], {"index": 0}), ([f(3, 0)], {"index": 2}), ([f(0, 3, 2)], {"index": 1})],
+    "stack": [([f(1)], {}), ([f(0), f(0)], {}), ([f(2, 3), -f(2, 3)], {})],
+    "hold": [([f(3), -f(3), np.array([[True, False]])], {"index": 0}),
+             ([f(3), -f(3), np.array([[True, False]])], {"index": 1}),
+             ([f(0), f(0), np.array([[True]])], {"index": 0})],
 }  # fmt: skip
 """Calls at the edges of what is legal: empty axes, size 1, ties, everything masked, more queries than keys."""
 
@@ -365,6 +518,11 @@ REFUSED: dict[str, list[tuple[list[np.ndarray], dict[str, Any], str]]] = {
     "subtract": [([f(2, 3), f(3, 2)], {}, r"subtract: a \(2, 3\) and b \(3, 2\)"), ([f(3), T], {}, "'b' must hold")],
     "total": [([f()], {}, r"'x' has shape \(\)"), ([f(2, 3)], {"axis": 2}, "total: axis 2 does not"),
               ([T], {}, "total: 'x' must hold numbers")],
+    "row_norm": [([f()], {}, r"row_norm: 'x' has shape \(\); it needs"), ([T], {}, "must hold numbers")],
+    "row_total": [([f()], {}, r"row_total: 'x' has shape \(\); it needs at least 1 axes"),
+                  ([T], {}, "must hold numbers")],
+    "positive": [([T], {}, "positive: 'x' must hold numbers")],
+    "gelu_slope": [([T], {}, "gelu_slope: 'x' must hold numbers")],
     "count_rows": [([f(3)], {}, r"count_rows: 'x' has shape \(3,\); it needs at least 2 axes"), ([T], {}, "numbers")],
     "cross_entropy": [([f(2, 3), np.array([0, 3])], {}, r"targets go from 0 to 3, but there are the columns 0 … 2"),
                       ([f(2, 3), np.array([0, -1])], {}, "targets go from -1"),
@@ -417,6 +575,38 @@ REFUSED: dict[str, list[tuple[list[np.ndarray], dict[str, Any], str]]] = {
                 ([T], {}, "must hold numbers")],
     "relu": [([T], {}, "relu: 'x' must hold numbers")],
     "tanh": [([T], {}, "tanh: 'x' must hold numbers")],
+    "gelu": [([T], {}, "gelu: 'x' must hold numbers")],
+    "mean": [([f()], {}, r"'x' has shape \(\)"), ([f(2, 3)], {"axis": 2}, "mean: axis 2 does not"),
+             ([f(2, 0)], {}, r"mean: x has shape \(2, 0\); along axis -1 it needs at least 1"),
+             ([T], {}, "must hold numbers")],
+    "mean_square": [([f(2, 1)], {"correction": 1}, r"mean_square: x has shape \(2, 1\).*needs at least 2"),
+                    ([f(2, 0)], {}, "needs at least 1"), ([f(3)], {"correction": 0.5}, "correction is 0.5"),
+                    ([T], {}, "must hold numbers")],
+    "root": [([np.array([4.0, -1.0])], {}, "root: x .* holds -1.0; a negative number"), ([T], {}, "must hold numbers"),
+             ([np.array([-2.0])], {"eps": 1.0}, "holds -1.0"), ([np.array([1.0, math.nan])], {}, "no square root")],
+    "exp": [([T], {}, "exp: 'x' must hold numbers")],
+    "keep_top_k": [([f(3), np.array(0.0)], {}, "'k' is 0.0; it must be one number, above 0"),
+                   ([f(3), np.array(-1.0)], {}, "'k' is -1.0"), ([f(3), f(3)], {}, r"'k' is \(3,\)"),
+                   ([np.array([math.nan, 1.0]), np.array(1.0)], {}, "'x' holds NaN")],
+    "keep_top_p": [([np.array([0.5, 0.5]), np.array(0.0)], {}, "'p' is 0.0; it must be one number, above 0 and at"),
+                   ([np.array([0.5, 0.5]), np.array(1.5)], {}, "'p' is 1.5"),
+                   ([np.array([0.5, -0.5]), np.array(0.5)], {}, "'probabilities' holds a negative number"),
+                   ([np.array([0.5, math.nan]), np.array(0.5)], {}, "'probabilities' holds a negative number or NaN")],
+    "smooth": [([f(2, 3), np.array(-0.1)], {}, "'smoothing' is -0.1; it must be one number, from 0 to 1"),
+               ([f(2, 3), np.array(1.1)], {}, "'smoothing' is 1.1"), ([f(2, 0), np.array(0.1)], {}, "its width must"),
+               ([f(2, 3), np.array([0.1])], {}, r"'smoothing' is \(1,\)")],
+    "soft_cross_entropy": [([f(2, 3), np.zeros((3, 2))], {}, r"logits is \(2, 3\) and probabilities is \(3, 2\)"),
+                           ([f(2, 3), np.zeros(3)], {}, "the same shape"),
+                           ([f(1, 2), np.array([[1.5, -0.5]])], {}, "holds a negative number"),
+                           ([np.array([[-INF, 1.0]]), np.array([[0.1, 0.9]])], {}, "the logit −infinity"),
+                           ([np.array([[math.nan, 1.0]]), np.zeros((1, 2))], {}, "'logits' holds NaN")],
+    "clear_padding": [([f(2, 3), np.array([0, 1, 2])], {"pad_id": 0}, r"x is \(2, 3\) and tokens is \(3,\); x must"),
+                      ([f(3), f(3)], {"pad_id": 0}, "'tokens' must be token ids"),
+                      ([f(3), np.array([[1, 2, 3]])], {"pad_id": 0}, "begin with the shape of tokens")],
+    "count_tokens": [([f(3)], {"pad_id": 0}, "'tokens' must be token ids"), ([T], {"pad_id": 0}, "it is bool")],
+    "trim": [([f(3)], {}, "'tokens' must be token ids"), ([np.array([1, 2])], {"front": -1}, "front is -1; it must be"),
+             ([np.array([1, 2])], {"back": 1.5}, "back is 1.5; it must be a whole number, 0 or more"),
+             ([np.array([1, 2])], {"front": 1, "back": 2}, r"tokens is \(2,\); of 2 tokens 1 \+ 2 can not")],
     "layer_norm": [([f(2, 3), f(2), f(3)], {}, r"gain is \(2,\), bias is \(3,\); gain and bias must be \(3,\)"),
                    ([f(2, 3), f(3), f(1)], {}, "bias"), ([f(2, 3), f(3), f(3)], {"eps": 0.0}, "eps is 0.0"),
                    ([f(2, 3), f(3), f(3)], {"eps": -1.0}, "eps is -1.0"),
@@ -436,6 +626,25 @@ REFUSED: dict[str, list[tuple[list[np.ndarray], dict[str, Any], str]]] = {
     "distance_bias": [([f(2, 3), f(2, 3)], {"slope": 0.0}, "slope is 0.0; it must be positive"),
                       ([f(3), f(2, 3)], {"slope": 1.0}, "'query' has shape"),
                       ([f(2, 3), f(3)], {"slope": 1.0}, "'key' has shape")],
+    "convolve_1d": [([f(4, 2), f(3, 5, 2), f(2)], {}, r"x is \(4, 2\), weight is \(3, 5, 2\), bias is \(2,\); the"),
+                    ([f(4, 2), f(2, 5), f(5)], {}, r"weight is \(2, 5\)"), ([f(2), f(1, 2, 5), f(5)], {}, "x is"),
+                    ([f(4, 2), f(3, 2, 5), f(2)], {}, r"bias is \(2,\)"), ([T, f(3, 3, 5), f(5)], {}, "'x' must hold"),
+                    ([f(2, 2), f(3, 2, 5), f(5)], {}, "a window of 3 does not fit into 2 places"),
+                    ([f(4, 2), f(3, 2, 5), f(5)], {"dilation": 2}, "a window of 5 does not fit into 4 places"),
+                    ([f(4, 2), f(0, 2, 5), f(5)], {}, "a window of 0 does not fit"),
+                    ([f(4, 2), f(3, 2, 5), f(5)], {"stride": 0}, "stride is 0; it must be a whole number, 1 or more"),
+                    ([f(4, 2), f(3, 2, 5), f(5)], {"before": -1}, "before is -1; it must be a whole number, 0 or"),
+                    ([f(4, 2), f(3, 2, 5), f(5)], {"after": 1.5}, "after is 1.5"),
+                    ([f(4, 2), f(3, 2, 5), f(5)], {"dilation": 0}, "dilation is 0")],
+    "convolve_1d_flipped": [([f(2, 2), f(3, 2, 5), f(5)], {}, "convolve_1d_flipped: a window of 3")],
+    "convolve_2d": [([f(3, 4, 4), f(2, 1, 3, 3), f(2)], {}, r"x is \(3, 4, 4\), weight is \(2, 1, 3, 3\)"),
+                    ([f(4, 4), f(2, 1, 3, 3), f(2)], {}, "x is"), ([f(1, 4, 4), f(1, 3, 3), f(1)], {}, "weight is"),
+                    ([f(1, 4, 4), f(2, 1, 3, 3), f(3)], {}, r"bias is \(3,\)"),
+                    ([f(1, 4, 2), f(2, 1, 3, 3), f(2)], {}, "a window of 3 does not fit into 2 places, padding incl"),
+                    ([f(1, 2, 4), f(2, 1, 3, 3), f(2)], {}, "a window of 3 does not fit into 2 places"),
+                    ([f(1, 4, 4), f(2, 1, 3, 3), f(2)], {"padding": -1}, "padding is -1"),
+                    ([f(1, 4, 4), f(2, 1, 3, 3), f(2)], {"stride": 0}, "stride is 0")],
+    "convolve_2d_flipped": [([f(1, 2, 4), f(2, 1, 3, 3), f(2)], {}, "convolve_2d_flipped: a window of 3")],
     "embed": [([np.array([0, 3]), f(3, 2)], {}, r"ids go from 0 to 3, but the table has the rows 0 … 2"),
               ([np.array([-1]), f(3, 2)], {}, "ids go from -1"), ([f(2), f(3, 2)], {}, "whole numbers"),
               ([np.array([0]), f(2, 3, 2)], {}, r"table has shape \(2, 3, 2\)")],
@@ -447,5 +656,15 @@ REFUSED: dict[str, list[tuple[list[np.ndarray], dict[str, Any], str]]] = {
     "concat": [([f(2, 3), f(3, 3)], {}, r"shapes \(2, 3\), \(3, 3\) must agree on every axis but -1"),
                ([f(2, 3), f(2, 5)], {"axis": 0}, "axis but 0"), ([f(2, 3)], {"axis": 2}, "axis 2 does not exist"),
                ([f(2, 3), f(3)], {}, "must agree"), ([T, T], {}, "must hold numbers")],
+    "sigmoid": [([T], {}, "sigmoid: 'x' must hold numbers")],
+    "row": [([f(2, 3)], {"index": 2}, r"row 2 does not exist; x \(2, 3\) has the rows 0 … 1"),
+            ([f(2, 3)], {"index": -1}, "row -1 does not exist"), ([f(2, 3)], {"index": 0.5}, "index is 0.5"),
+            ([f(3)], {"index": 0}, "at least 2 axes"), ([T], {"index": 0}, "must hold numbers")],
+    "stack": [([f(2), f(3)], {}, r"given \(2,\), \(3,\); one vector or more"), ([f()], {}, "at least 1 axes"),
+              ([T, T], {}, "must hold numbers")],
+    "hold": [([f(3), f(2), T], {"index": 0}, r"new \(3,\), old \(2,\)"),
+             ([f(3), f(3), T], {"index": 3}, "row 3 does not exist"),
+             ([f(3), f(3), np.ones((1, 3))], {"index": 0}, "boolean"),
+             ([f(3), f(3), np.ones((2, 3), dtype=bool)], {"index": 0}, r"allowed \(2, 3\) do not fit")],
 }  # fmt: skip
 """Calls that must be refused, with what the message must say."""

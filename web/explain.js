@@ -11,7 +11,7 @@
  * @typedef {{kind: 'num', value: number}
  *   | {kind: 'var', name: string}
  *   | {kind: 'sum'|'product'|'quotient'|'difference', args: Expr[], mean?: true}
- *   | {kind: 'call', fn: 'exp'|'log'|'max'|'sqrt'|'tanh'|'square'|'sin'|'cos'|'power', args: Expr[]}
+ *   | {kind: 'call', fn: 'exp'|'log'|'max'|'sqrt'|'tanh'|'erf'|'square'|'sin'|'cos'|'power', args: Expr[]}
  *   | {kind: 'choice', text: string, parameters: Object<string, number>, because: Ref[], args: [Expr]}
  *   | Ref} Expr
  *   A choice is a value with a reason: `text` is a key of REASONS, `because` the cells that decide,
@@ -19,8 +19,20 @@
  * @typedef {{lets: {name: string, expr: Expr}[], result: Expr}} Explanation
  */
 
-import { at, broadcastIndex, indexOf, offset } from './tensor.js';
-import { LAYOUTS, completeAttributes, distance, findOp, lastAllowedKey, meanOf, resolveAxis } from './ops.js';
+import { at, broadcastIndex, format, indexOf, offset } from './tensor.js';
+import {
+  LAYOUTS,
+  WEIGHING,
+  completeAttributes,
+  distance,
+  erf,
+  findOp,
+  lastAllowedKey,
+  meanOf,
+  meeting,
+  ranking,
+  resolveAxis,
+} from './ops.js';
 
 /**
  * @param {string} opName
@@ -104,6 +116,15 @@ function dotProduct({ inputs: [a, b], ref, index }) {
 
 const score = ({ ref, index }) => ref(0, index);
 
+/** The products of a convolution, and the bias. */
+const convolution =
+  (op, channel) =>
+  ({ inputs, ref, index, attributes }) =>
+    sum(
+      ...meeting(op, inputs, attributes, index).map(([a, b]) => product(ref(0, a), ref(1, b))),
+      ref(2, [index.at(channel)]),
+    );
+
 /** One value where the mask (input 1) allows this cell, another where it does not. */
 function maskChoice(cell, ifAllowed, ifRefused, index = cell.index) {
   const may = stretched(cell, 1, index);
@@ -156,6 +177,22 @@ const EXPLAIN = {
 
   tanh: ({ ref, index }) => call('tanh', ref(0, index)),
 
+  gelu({ ref, index }) {
+    const x = ref(0, index);
+    const root = call('sqrt', num(2));
+    return product(x, quotient(sum(num(1), call('erf', quotient(x, root))), num(2)));
+  },
+
+  mean: (cell) => mean(line(cell, resolveAxis(cell.attributes.axis, cell.shape))),
+
+  mean_square(cell) {
+    const { axis, correction } = cell.attributes;
+    const squares = line(cell, resolveAxis(axis, cell.shape)).map((x) => call('square', x));
+    return quotient(sum(...squares), num(squares.length - correction));
+  },
+
+  root: ({ ref, index, attributes: { eps } }) => call('sqrt', eps ? sum(ref(0, index), num(eps)) : ref(0, index)),
+
   layer_norm(cell) {
     const { ref, index, attributes } = cell;
     const column = index.at(-1);
@@ -170,6 +207,23 @@ const EXPLAIN = {
       ],
       result: sum(product(ref(1, [column]), quotient(distance(row[column]), deviation)), ref(2, [column])),
     };
+  },
+
+  row_norm: (cell) =>
+    call('sqrt', sum(...line(cell, cell.index.length - 1).map((x) => call('square', x)))),
+
+  row_total: (cell) => sum(...line(cell, cell.index.length - 1)),
+
+  positive({ ref, index, reason }) {
+    const x = ref(0, index);
+    return reason(x.value > 0 ? 'above' : 'not_above', num(Number(x.value > 0)), [x]);
+  },
+
+  gelu_slope({ ref, index }) {
+    const x = ref(0, index);
+    const share = quotient(sum(num(1), call('erf', quotient(x, call('sqrt', num(2))))), num(2));
+    const density = call('exp', quotient(product(num(-1), call('square', x)), num(2)));
+    return sum(share, quotient(product(x, density), call('sqrt', product(num(2), num(Math.PI)))));
   },
 
   softmax(cell, of = '') {
@@ -300,6 +354,11 @@ const EXPLAIN = {
   distance_bias: ({ index: [i, j], shape: [queries, keys], attributes: { slope } }) =>
     product(num(-slope), num(distance(i, j, queries, keys))),
 
+  convolve_1d: convolution('convolve_1d', -1),
+  convolve_1d_flipped: convolution('convolve_1d_flipped', -1),
+  convolve_2d: convolution('convolve_2d', -3),
+  convolve_2d_flipped: convolution('convolve_2d_flipped', -3),
+
   one_hot({ ref, index, reason }) {
     const token = ref(0, index.slice(0, -1));
     const column = index.at(-1);
@@ -336,7 +395,62 @@ const EXPLAIN = {
 
   reshape_heads: ({ inputs: [x], ref, index, shape }) => ref(0, indexOf(x.shape, offset(shape, index))),
 
+  exp: ({ ref, index }) => call('exp', ref(0, index)),
+
+  ...Object.fromEntries(
+    Object.entries(WEIGHING).map(([op, weigh]) => [
+      op,
+      (cell) => {
+        const row = line(cell, cell.index.length - 1);
+        const limit = cell.ref(1, []);
+        const { rank, before } = ranking(Float64Array.from(row, ({ value }) => value), weigh)[cell.index.at(-1)];
+        const kept = before < limit.value;
+        const parameters = { rank, before: format(before), limit: format(limit.value) };
+        return cell.reason(kept ? 'kept' : 'dropped', num(Number(kept)), [...row, limit], parameters);
+      },
+    ]),
+  ),
+
+  smooth: ({ ref, index, shape }) =>
+    sum(product(difference(num(1), ref(1, [])), ref(0, index)), quotient(ref(1, []), num(shape.at(-1)))),
+
+  soft_cross_entropy(cell) {
+    const row = line({ ...cell, index: [...cell.index, 0] }, cell.index.length);
+    const shares = row.map(({ index }) => cell.ref(1, index));
+    if (shares.every(({ value }) => value === 0)) return cell.reason('nothing', num(0), shares);
+    const { below, lets } = powers(row);
+    const surprise = (score) => difference(call('log', variable('total')), below(score));
+    const terms = shares.flatMap((share, j) => (share.value ? [product(share, surprise(row[j]))] : []));
+    return { lets, result: cell.reason('expected', sum(...terms), shares) };
+  },
+
+  clear_padding({ inputs: [, tokens], ref, index, attributes: { pad_id: pad }, reason }) {
+    const token = ref(1, index.slice(0, tokens.shape.length));
+    return token.value === pad
+      ? reason('padding', num(0), [token], { pad })
+      : reason('token', ref(0, index), [token], { token: token.value });
+  },
+
+  count_tokens({ inputs: [{ shape, data }], ref, attributes: { pad_id: pad }, reason }) {
+    const all = range(data.length).map((i) => ref(0, indexOf(shape, i)));
+    const real = all.filter(({ value }) => value !== pad).length;
+    return reason('counted', num(real), all, { n: data.length, pad });
+  },
+
+  trim: ({ ref, index, attributes }) => ref(0, index.with(-1, index.at(-1) + attributes.front)),
+
   copy: ({ ref, index }) => ref(0, index),
+
+  sigmoid: ({ ref, index }) => quotient(num(1), sum(num(1), call('exp', product(num(-1), ref(0, index))))),
+
+  row: ({ ref, index, attributes }) => ref(0, index.toSpliced(-1, 0, attributes.index)),
+
+  stack: ({ ref, index }) => ref(index.at(-2), index.toSpliced(-2, 1)),
+
+  hold({ ref, index, reason, attributes }) {
+    const word = ref(2, [...index.slice(0, -1), 0, attributes.index]);
+    return word.value === 1 ? reason('new', ref(0, index), [word]) : reason('old', ref(1, index), [word]);
+  },
 };
 
 /** The ops that can be explained; a test compares it with OPS. */
@@ -350,6 +464,7 @@ const FUNCTIONS = {
   max: Math.max,
   sqrt: Math.sqrt,
   tanh: Math.tanh,
+  erf,
   square: (x) => x ** 2,
   sin: Math.sin,
   cos: Math.cos,

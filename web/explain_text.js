@@ -36,7 +36,15 @@ export const SENTENCES = {
   hardmax: 'Give the largest of {0} the weight 1 and all others 0.',
   relu: 'Keep what is positive in {0}; replace the rest by 0.',
   tanh: 'Squash {0} into the range from −1 to 1.',
+  gelu: 'Keep what is positive in {0}, replace the rest by nearly 0, with a round corner between.',
+  mean: 'Average {0} along one axis.',
+  mean_square: 'Square {0}, then average along one axis.',
+  root: 'Take the square root of {0}.',
   layer_norm: 'Shift and stretch each row of {0} to mean 0 and variance 1, then apply {1} and {2}.',
+  row_total: 'Add up each row of {0}; the sums stand in one column.',
+  row_norm: 'The length of each row of {0}: the root of the sum of its squares.',
+  positive: 'Put 1 where {0} is above 0, and 0 elsewhere.',
+  gelu_slope: 'How steeply GELU rises at each number of {0}.',
   sinusoids: 'One row of sines and cosines for each position of {0}, whatever stands there.',
   sinusoids_in_blocks: 'One row for each position of {0}: all sines first, then all cosines (another order).',
   sinusoids_exponent_slip:
@@ -46,13 +54,30 @@ export const SENTENCES = {
   first_rows: 'The first rows of {0}, one for each position of {1}.',
   rotate_pairs: 'Turn each pair of columns of {0} by an angle that grows with the position.',
   distance_bias: 'A penalty for each pair, in proportion to the distance between {0} and {1}.',
+  convolve_1d: 'Slide a window along the rows of {0}: multiply what it sees by {1}, add up, and add {2}.',
+  convolve_1d_flipped: 'Slide a window along the rows of {0}, with {1} turned round (a mistake: last place first).',
+  convolve_2d: 'Slide a window over {0}: multiply what it sees by {1}, add up, and add {2}.',
+  convolve_2d_flipped: 'Slide a window over {0}, with {1} turned upside down (a mistake: by half a turn).',
   concat: 'Put the inputs next to one another.',
   split_heads: 'Cut each row of {0} into one piece per head.',
   merge_heads: 'Put the pieces of all heads back into one row.',
   reshape_heads: 'Cut the numbers of {0} into heads without regard to rows: the positions get mixed up.',
   embed: 'Look up the row of {1} for each token of {0}.',
   add_pairs: 'Add each row of {0} to each row of {1}.',
+  exp: 'Raise e to the power of {0}.',
+  keep_top_k: 'Mark the {1} largest of {0}.',
+  keep_top_p: 'Mark the fewest of {0} that together reach {1}, the largest first.',
+  smooth: 'Take the part {1} of {0} and share it equally among all words.',
+  soft_cross_entropy:
+    'In each row of {0}: minus the logarithm of what softmax gives to each word, weighted with {1}.',
+  clear_padding: 'Rows of {0} whose token in {1} is padding become 0.',
+  count_tokens: 'Count the tokens of {0} that are not padding.',
   copy: 'Pass {0} on unchanged.',
+  sigmoid: 'Squash {0} into the range from 0, a shut gate, to 1, an open one.',
+  trim: 'Leave out tokens of {0} at the ends.',
+  row: 'Take one row of {0}.',
+  stack: 'Put the inputs below one another.',
+  hold: 'Take {0} where {2} says that there is a word; keep {1} over padding.',
 };
 
 export const REASONS = {
@@ -97,7 +122,20 @@ export const REASONS = {
     'Sentence {position} of the batch, for every token of it: the sine of pair {pair}.',
   'add_batch_positions.cosine':
     'Sentence {position} of the batch, for every token of it: the cosine of pair {pair}.',
+  'positive.above': 'Above 0, so ReLU lets it through with slope 1.',
+  'positive.not_above': 'Not above 0, so ReLU is flat here: slope 0.',
+  'hold.new': 'This is a word, so the new state counts.',
+  'hold.old': 'This is padding, so the old state stays.',
   'embed.row': 'Token {token} picks row {token} of the table.',
+  'keep_top_k.kept': '{rank} come before this one, fewer than {limit}: it is kept.',
+  'keep_top_k.dropped': '{rank} come before this one, not fewer than {limit}: it is left out.',
+  'keep_top_p.kept': 'The {rank} that come before it add up to {before}, less than {limit}: it is kept.',
+  'keep_top_p.dropped': 'The {rank} that come before it add up to {before}, which reaches {limit}: it is left out.',
+  'soft_cross_entropy.expected': 'What each word would cost, weighted with its share of the target.',
+  'soft_cross_entropy.nothing': 'No word has a share in this row of the target, so it costs nothing.',
+  'clear_padding.token': 'Token {token} is not padding, so the number stays.',
+  'clear_padding.padding': 'This token is padding ({pad}), so the number becomes 0.',
+  'count_tokens.counted': 'There are {n} tokens; those that are not padding ({pad}) are counted.',
 };
 
 export const RULES = {
@@ -130,6 +168,8 @@ export const RULES = {
   vector: '{argument} must have the shape {expected}, but has the shape {shape}',
   zero_divisor: '{argument} holds a zero at {index}: division by zero',
   empty_axis: '{argument} of shape {shape} has no values along axis {axis}',
+  too_few: '{argument} of shape {shape} has too few values along axis {axis}',
+  negative: '{argument} holds a value at {index} that is too small to have a square root',
   axis: 'axis {axis} does not exist in a tensor of shape {shape}',
   concat:
     '{argument} of shape {shape} does not fit the first input of shape {other}: ' +
@@ -137,11 +177,23 @@ export const RULES = {
   heads:
     '{argument} of shape {shape} cannot be cut into {heads} heads: ' +
     'its last axis must be a multiple of {heads}',
+  trim: 'of {argument} of shape {shape}, {count} tokens can not be left out',
+  no_row: '{argument} of shape {shape} has no row {index}',
+  same_shape: '{argument} of shape {shape} and {second} of shape {other} must have one shape',
+  hold: '{argument} of shape {shape} is no mask (…, 1, n) for {second} of shape {other}',
   token_range: '{argument} holds the token id {id} at {index}, but ids go from 0 to {last}',
   targets: '{argument} of shape {shape} must hold one target for each row of {second}, of shape {other}',
   impossible: '{argument} is −∞ for the right answer of row {index}: its loss would be infinite',
+  single: '{argument} must be one number between {low} and {high}',
+  needs_shares: '{argument} must hold probabilities, none of them negative',
+  one_each: '{argument} of shape {shape} must begin with the shape {other} of {second}',
   too_long: '{argument} has {rows} rows, one for each position, but there are {n} tokens: {n} > {rows}',
   pairs: '{argument} of shape {shape} has an odd width, but columns are turned in pairs',
+  rank: '{argument} must have {rank} axes, but has the shape {shape}',
+  channels:
+    '{argument} of shape {shape} and {second} of shape {other} do not fit: both must have the same number of channels',
+  window:
+    '{argument} of shape {shape} is too small: a window of {window} does not fit into {places} places, with padding',
   width: '{argument} of shape {shape} and {second} of shape {other} do not fit: their last axes must be equal',
 };
 

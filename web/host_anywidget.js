@@ -9,22 +9,31 @@ import './program.js';
 import { Exercise } from './exercise/exercise.js';
 import { mount } from './player/mount.js';
 import { Player } from './player/player.js';
+import { WordMap } from './word_map/word_map.js';
+
+/** How long Python may take to answer, in milliseconds. */
+const PATIENCE = 20_000;
+
+const KINDS = {
+  player: ['stepformer-player', 'player', Player, 'broken_player'],
+  exercise: ['stepformer-exercise', 'exercise', Exercise, 'broken_exercise'],
+  word_map: ['stepformer-word-map', 'wordMap', WordMap, 'broken_map'],
+};
 
 function render({ model, el }) {
-  const exercise = model.get('kind') === 'exercise';
-  const host = document.createElement(exercise ? 'stepformer-exercise' : 'stepformer-player');
+  const [tag, property, Component, message] = KINDS[model.get('kind')];
+  const host = document.createElement(tag);
   // JupyterLab's own single-key shortcuts must not act on the notebook while the reader types in here.
   host.setAttribute('data-lm-suppress-shortcuts', 'true');
   const stopTheme = followTheme(host);
-  const [Component, message] = exercise ? [Exercise, 'broken_exercise'] : [Player, 'broken_player'];
   const component = mount(
     host,
     model.get('payload'),
-    (root, payload) => new Component(host, root, payload),
+    (root, payload) => new Component(host, root, payload, (name) => askPython(model, name)),
     message,
   );
-  host[exercise ? 'exercise' : 'player'] = component;
-  const stopSync = component && !exercise ? keepInStep(model, host, component) : () => {};
+  host[property] = component;
+  const stopSync = component && Component === Player ? keepInStep(model, host, component) : () => {};
   el.append(host);
   return () => {
     stopSync();
@@ -69,6 +78,22 @@ function keepInStep(model, host, player) {
     model.off('change:edits', take);
     model.off('change:state', take);
   };
+}
+
+/** A data set from Python, which answers with {data: name, content}; a page without a kernel loads a script instead. */
+function askPython(model, name) {
+  return new Promise((resolve, reject) => {
+    const finish = (settle, value) => {
+      model.off('msg:custom', answer);
+      settle(value);
+    };
+    const answer = (message) => {
+      if (message?.data === name) finish(resolve, message.content);
+    };
+    model.on('msg:custom', answer);
+    setTimeout(() => finish(reject, new Error(name)), PATIENCE);
+    model.send({ ask: name });
+  });
 }
 
 function same(a, b) {

@@ -2,9 +2,12 @@
 // The engine comes first: where files that share names lie close together, the bundle compresses better.
 import './explain.js';
 import './program.js';
+import { loadData } from './data.js';
 import { Exercise } from './exercise/exercise.js';
-import { mount } from './player/mount.js';
+import { Ledger } from './ledger/ledger.js';
+import { dress, mount } from './player/mount.js';
 import { Player } from './player/player.js';
+import { WordMap } from './word_map/word_map.js';
 
 /** An element that mounts once, however often it is moved about in the page. */
 function element(property, Component, message) {
@@ -12,7 +15,12 @@ function element(property, Component, message) {
     connectedCallback() {
       if (this.shadowRoot) return;
       const text = this.querySelector('script[type="application/json"]')?.textContent;
-      this[property] = mount(this, text, (root, payload) => new Component(this, root, payload), message);
+      this[property] = mount(this, text, (root, payload) => new Component(this, root, payload, loadData), message);
+    }
+
+    /** Style sheets stay behind where an element moves to another document. */
+    adoptedCallback() {
+      if (this.shadowRoot) dress(this.shadowRoot);
     }
 
     disconnectedCallback() {
@@ -24,6 +32,8 @@ function element(property, Component, message) {
 const ELEMENTS = {
   'stepformer-player': element('player', Player, 'broken_player'),
   'stepformer-exercise': element('exercise', Exercise, 'broken_exercise'),
+  'stepformer-ledger': element('ledger', Ledger, 'broken_ledger'),
+  'stepformer-word-map': element('wordMap', WordMap, 'broken_map'),
 };
 
 /**

@@ -16,6 +16,7 @@
 
 import {
   MAX_CELLS,
+  at,
   broadcastShapes,
   broadcastStrides,
   describe,
@@ -334,6 +335,20 @@ define('relu', {
 
 define('tanh', { takes: { x: numbers() }, forward: ([x]) => each(x, Math.tanh) });
 
+/** The error function, by a series whose terms all have one sign, so that nothing cancels. */
+export function erf(x) {
+  if (Math.abs(x) > 6) return Math.sign(x);
+  let term = x;
+  let total = x;
+  for (let n = 3; Math.abs(term) > 1e-17 * Math.abs(total); n += 2) total += term *= (2 * x * x) / n;
+  return (2 / Math.sqrt(Math.PI)) * Math.exp(-x * x) * total;
+}
+
+define('gelu', {
+  takes: { x: numbers() },
+  forward: ([x]) => each(x, (value) => value * ((1 + erf(value / Math.SQRT2)) / 2)),
+});
+
 define('layer_norm', {
   takes: { x: numbers(1), gain: numbers(), bias: numbers() },
   attributes: { eps: { type: 'number', default: 1e-5, above: 0 } },
@@ -366,6 +381,49 @@ export function meanOf(values) {
   for (const value of values) distance += value - first;
   return first + distance / values.length;
 }
+
+// ---- Layer norm, step by step -------------------------------------------------------------------
+
+/** One number for each line of x along an axis, which is kept with length 1. */
+function alongEach([x], { axis, correction = 0 }, reduce) {
+  const along = resolveAxis(axis, x.shape);
+  const count = x.shape[along] - correction;
+  if (count < 1) throw new Refusal('too_few', [0], { axis });
+  const results = [];
+  alongAxis(x.shape, along, (start, step, n) => {
+    results.push(reduce(range(n).map((i) => x.data[start + i * step]), count));
+  });
+  return { shape: x.shape.with(along, 1), data: Float64Array.from(results), dtype: 'float' };
+}
+
+const range = (n) => Array.from({ length: n }, (_, i) => i);
+
+const AXIS = { type: 'integer', default: -1 };
+
+define('mean', {
+  takes: { x: numbers(1) },
+  attributes: { axis: AXIS },
+  forward: (inputs, given) => alongEach(inputs, given, meanOf),
+});
+
+define('mean_square', {
+  takes: { x: numbers(1) },
+  attributes: { axis: AXIS, correction: { type: 'integer', default: 0 } },
+  symbol: 'mean({0}²)',
+  forward: (inputs, given) =>
+    alongEach(inputs, given, (line, count) => line.reduce((sum, x) => sum + x * x, 0) / count),
+});
+
+define('root', {
+  takes: { x: numbers() },
+  attributes: { eps: { type: 'number', default: 0 } },
+  symbol: '√({0} + {eps})',
+  forward([x], { eps }) {
+    const wrong = x.data.findIndex((value) => !(value + eps >= 0));
+    if (wrong >= 0) throw new Refusal('negative', [0], { index: indexOf(x.shape, wrong) });
+    return each(x, (value) => Math.sqrt(value + eps));
+  },
+});
 
 // ---- Attention ----------------------------------------------------------------------------------
 
@@ -579,6 +637,36 @@ define('zero_masked', {
   },
 });
 
+// ---- Gradients ----------------------------------------------------------------------------------
+
+define('row_norm', {
+  takes: { x: numbers(1) },
+  symbol: '‖rows of {0}‖',
+  forward: ([x]) => each(OPS.row_total.forward([each(x, (value) => value * value)]), Math.sqrt),
+});
+
+define('row_total', {
+  takes: { x: numbers(1) },
+  symbol: 'sum of each row of {0}',
+  forward(inputs) {
+    const { shape, ...totals } = OPS.total.forward(inputs);
+    return { ...totals, shape: [...shape, 1] };
+  },
+});
+
+define('positive', {
+  takes: { x: numbers() },
+  symbol: '[{0} > 0]',
+  forward: ([x]) => each(x, (value) => Number(value > 0)),
+});
+
+define('gelu_slope', {
+  takes: { x: numbers() },
+  symbol: 'GELU′({0})',
+  forward: ([x]) =>
+    each(x, (value) => (1 + erf(value / Math.SQRT2)) / 2 + (value * Math.exp(-(value ** 2) / 2)) / Math.sqrt(2 * Math.PI)),
+});
+
 // ---- Positions ----------------------------------------------------------------------------------
 
 const BASE = { base: { type: 'number', default: 10000, above: 0 } };
@@ -670,6 +758,98 @@ define('distance_bias', {
 /** How far query i and key j stand apart; the last query stands at the last key. */
 export function distance(i, j, queries, keys) {
   return Math.abs(lastAllowedKey(i, queries, keys) - j);
+}
+
+// ---- Convolution: a small window that slides ----------------------------------------------------
+
+const least = (value) => ({ type: 'integer', default: value, above: value - 1 });
+
+const cellsOf = (shape) => Array.from({ length: size(shape) }, (_, flat) => indexOf(shape, flat));
+
+/** How many places a window has along one axis. */
+function placesAlong(n, window, before, after, stride, dilation = 1) {
+  const reach = dilation * (window - 1) + 1;
+  const places = before + n + after;
+  if (window < 1 || reach > places) throw new Refusal('window', [0], { window: reach, places });
+  return Math.floor((places - reach) / stride) + 1;
+}
+
+/**
+ * Which cells meet in one cell of a convolution, to be multiplied and added up: pairs of a cell of the input and a
+ * cell of the kernel. Cells outside of the input are 0 and left out.
+ */
+export function meeting(op, [x, weight], attributes, index) {
+  const [kind, flipped] = op.split('_flipped');
+  const { axes, meet } = CONVOLUTIONS[kind];
+  const leading = index.slice(0, -axes);
+  const mirrored = (cell) =>
+    cell.map((k, axis) => (CONVOLUTIONS[kind].window.includes(axis) ? weight.shape[axis] - 1 - k : k));
+  return meet(weight.shape, attributes, index.slice(-axes))
+    .filter(([cell]) => cell.every((k, axis) => k >= 0 && k < x.shape[leading.length + axis]))
+    .map(([cell, place]) => [[...leading, ...cell], flipped === undefined ? place : mirrored(place)]);
+}
+
+/** Of each kind: the last axes of input and result, where channels stand, and the cells that meet in one cell. */
+const CONVOLUTIONS = {
+  convolve_1d: {
+    attributes: { before: least(0), after: least(0), stride: least(1), dilation: least(1) },
+    axes: 2,
+    channel: -1,
+    window: [0],
+    out: 2,
+    shape: ([n], [width, , out], { before, after, stride, dilation }) => [
+      placesAlong(n, width, before, after, stride, dilation),
+      out,
+    ],
+    meet: ([width, channels], { before, stride, dilation }, [i, out]) =>
+      cellsOf([width, channels]).map(([k, c]) => [
+        [i * stride + k * dilation - before, c],
+        [k, c, out],
+      ]),
+  },
+  convolve_2d: {
+    attributes: { padding: least(0), stride: least(1) },
+    axes: 3,
+    channel: -3,
+    window: [2, 3],
+    out: 0,
+    shape: ([, ...sizes], [out, , ...windows], { padding, stride }) => [
+      out,
+      ...sizes.map((n, k) => placesAlong(n, windows[k], padding, padding, stride)),
+    ],
+    meet: ([, ...window], { padding, stride }, [out, i, j]) =>
+      cellsOf(window).map(([c, k, l]) => [
+        [c, i * stride + k - padding, j * stride + l - padding],
+        [out, c, k, l],
+      ]),
+  },
+};
+
+for (const [kind, { attributes, axes, channel, window, out, shape }] of Object.entries(CONVOLUTIONS)) {
+  for (const op of [kind, `${kind}_flipped`]) {
+    define(op, {
+      takes: { x: numbers(axes), weight: numbers(), bias: numbers() },
+      attributes,
+      forward([x, weight, bias], given) {
+        const rank = window.length + 2;
+        if (weight.shape.length !== rank) throw new Refusal('rank', [1], { rank });
+        if (x.shape.at(channel) !== weight.shape[1]) throw new Refusal('channels', [0, 1]);
+        needVector(bias, 2, weight.shape[out]);
+        const { before = 0, after = 0, padding = 0 } = given;
+        const rows = x.shape.length - 2;
+        const padded = x.shape.map((n, k) => n + (k === rows ? before + after : 0) + (k < rows ? 0 : 2 * padding));
+        if (size(padded) > MAX_CELLS) throw new Refusal('too_large', [], { shape: padded, limit: MAX_CELLS });
+        const leading = x.shape.slice(0, -axes);
+        const result = zeros([...leading, ...shape(x.shape.slice(-axes), weight.shape, given)]);
+        result.data.forEach((_, flat) => {
+          const pairs = meeting(op, [x, weight], given, indexOf(result.shape, flat));
+          const start = bias.data[indexOf(result.shape, flat).at(channel)];
+          result.data[flat] = pairs.reduce((sum, [a, b]) => sum + at(x, a) * at(weight, b), start);
+        });
+        return result;
+      },
+    });
+  }
 }
 
 // ---- Tokens and heads ---------------------------------------------------------------------------
@@ -773,6 +953,187 @@ define('reshape_heads', {
   forward([x], { n_heads: heads }) {
     const { leading, n, width } = cutIntoHeads(x, heads);
     return { ...x, shape: [...leading, heads, n, width], dtype: 'float' };
+  },
+});
+
+// ---- Recurrent networks -------------------------------------------------------------------------
+
+define('sigmoid', {
+  takes: { x: numbers() },
+  symbol: 'σ({0})',
+  forward: ([x]) => each(x, (value) => 1 / (1 + Math.exp(-value))),
+});
+
+const INDEX = { index: { type: 'integer', above: -1 } };
+
+define('row', {
+  takes: { x: numbers(2) },
+  attributes: INDEX,
+  symbol: '{0}[{index}]',
+  forward([x], { index }) {
+    const [n, width] = x.shape.slice(-2);
+    if (index >= n) throw new Refusal('no_row', [0], { index });
+    const steps = strides(x.shape).toSpliced(-2, 1);
+    const from = { ...x, data: x.data.subarray(index * width) };
+    return rearranged(from, x.shape.toSpliced(-2, 1), steps);
+  },
+});
+
+define('stack', {
+  takes: { rows: numbers(1) },
+  many: true,
+  symbol: '[{all}]',
+  forward(rows) {
+    rows.forEach(({ shape }, k) => {
+      if (`${shape}` !== `${rows[0].shape}`) throw new Refusal('same_shape', [k, 0]);
+    });
+    const asMatrices = rows.map((x) => ({ ...x, shape: x.shape.toSpliced(-1, 0, 1) }));
+    return OPS.concat.forward(asMatrices, { axis: -2 });
+  },
+});
+
+define('hold', {
+  takes: { new: numbers(1), old: numbers(1), allowed: mask(2) },
+  attributes: INDEX,
+  symbol: 'hold({0}, {1})',
+  forward([x, old, allowed], { index }) {
+    const [n] = allowed.shape.slice(-1);
+    if (`${x.shape}` !== `${old.shape}`) throw new Refusal('same_shape', [0, 1]);
+    if (`${[...x.shape.slice(0, -1), 1, n]}` !== `${allowed.shape}`) throw new Refusal('hold', [2, 0]);
+    if (index >= n) throw new Refusal('no_row', [2], { index });
+    const width = x.shape.at(-1);
+    const data = x.data.map((value, i) =>
+      allowed.data[Math.floor(i / width) * n + index] ? value : old.data[i],
+    );
+    return { ...x, data, dtype: 'float' };
+  },
+});
+
+// ---- Output: the next word, and the loss of a target --------------------------------------------
+
+define('exp', { takes: { x: numbers() }, forward: ([x]) => each(x, Math.exp) });
+
+/**
+ * From the largest number of each row downwards: is what came before it lighter than the limit? The answer stands
+ * in the explanations as well: how many came before, and how much they weigh.
+ */
+export function ranking(row, weigh) {
+  const places = Array.from(row.keys()).sort((i, j) => row[j] - row[i] || i - j);
+  const ranked = [];
+  let before = 0;
+  places.forEach((place, rank) => {
+    ranked[place] = { rank, before };
+    before += weigh(row[place]);
+  });
+  return ranked;
+}
+
+const keepLargest = (weigh) => ([x, limit]) => {
+  const width = x.shape.at(-1);
+  const data = x.data.map((_, i) => {
+    const start = i - (i % width);
+    return ranking(x.data.subarray(start, start + width), weigh)[i % width].before < limit.data[0];
+  });
+  return { shape: x.shape, data, dtype: 'bool' };
+};
+
+/** What a word weighs on the way down: itself, or its probability. */
+export const WEIGHING = { keep_top_k: () => 1, keep_top_p: (probability) => probability };
+
+/** One number above `low`, or equal to it where `closed`, and at most `high`. */
+const single = (low, high, closed) => (x, k) => {
+  numbers()(x, k);
+  const [value] = x.data;
+  if (x.shape.length || !(closed ? value >= low : value > low) || !(value <= high))
+    throw new Refusal('single', [k], { low, high: high === Infinity ? '∞' : high });
+};
+
+const shares = (x, k) => {
+  numbers(1)(x, k);
+  if (!x.data.every((share) => share >= 0)) throw new Refusal('needs_shares', [k]);
+};
+
+define('keep_top_k', {
+  takes: { x: scores(1), k: single(0, Infinity) },
+  forward: keepLargest(WEIGHING.keep_top_k),
+});
+
+define('keep_top_p', {
+  takes: { probabilities: shares, p: single(0, 1) },
+  forward: keepLargest(WEIGHING.keep_top_p),
+});
+
+define('smooth', {
+  takes: { x: numbers(1), smoothing: single(0, 1, true) },
+  symbol: '(1 − {1}) · {0} + {1} / width',
+  forward([x, smoothing]) {
+    const [part] = smoothing.data;
+    const share = part / widthOf(x, 0);
+    return each(x, (value) => (1 - part) * value + share);
+  },
+});
+
+define('soft_cross_entropy', {
+  takes: { logits: scores(1), probabilities: shares },
+  forward([logits, { shape: other, data: wanted }]) {
+    if (logits.shape.join() !== other.join()) throw new Refusal('same_shape', [0, 1]);
+    const width = other.at(-1);
+    const shape = other.slice(0, -1);
+    const result = zeros(shape);
+    result.data.forEach((_, i) => {
+      const row = logits.data.subarray(i * width, (i + 1) * width);
+      const max = row.reduce((a, b) => Math.max(a, b), -Infinity);
+      const total = row.reduce((sum, logit) => sum + Math.exp(logit - max), 0);
+      row.forEach((logit, j) => {
+        const share = wanted[i * width + j];
+        if (share === 0) return;
+        if (logit === -Infinity) throw new Refusal('impossible', [0, 1], { index: indexOf(shape, i) });
+        result.data[i] += share * (Math.log(total) - (logit - max));
+      });
+    });
+    return result;
+  },
+});
+
+const PAD = { pad_id: { type: 'integer' } };
+
+define('clear_padding', {
+  takes: { x: numbers(), tokens: tokens(1) },
+  attributes: PAD,
+  symbol: '{0} where {1} ≠ {pad_id}, else 0',
+  forward([x, { shape, data }], { pad_id: pad }) {
+    if (x.shape.slice(0, shape.length).join() !== shape.join()) throw new Refusal('one_each', [0, 1]);
+    const each = x.data.length / data.length;
+    return {
+      shape: x.shape,
+      data: Float64Array.from(x.data, (value, i) => (data[Math.floor(i / each)] === pad ? 0 : value)),
+      dtype: 'float',
+    };
+  },
+});
+
+define('count_tokens', {
+  takes: { tokens: tokens(1) },
+  attributes: PAD,
+  symbol: 'how many of {0} ≠ {pad_id}',
+  forward: ([{ data }], { pad_id: pad }) => ({
+    shape: [],
+    data: Float64Array.of(data.filter((token) => token !== pad).length),
+    dtype: 'int',
+  }),
+});
+
+// ---- Decoder: the target, shifted ---------------------------------------------------------------
+
+define('trim', {
+  takes: { tokens: tokens(1) },
+  attributes: { front: least(0), back: least(0) },
+  symbol: '{0} without {front} in front, {back} behind',
+  forward([x], { front, back }) {
+    const n = x.shape.at(-1) - front - back;
+    if (n < 0) throw new Refusal('trim', [0], { count: front + back });
+    const from = { ...x, data: x.data.subarray(front) };
+    return { ...rearranged(from, x.shape.with(-1, n), strides(x.shape)), dtype: 'int' };
   },
 });
 

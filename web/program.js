@@ -116,7 +116,8 @@ export class Program {
         );
         this.#checkResult(step.output, values[step.output]);
       }
-      return { ...step, overridden };
+      const before = last?.steps[k];
+      return before?.overridden === overridden ? before : { ...step, overridden };
     });
     this.#last = { plan, values, steps };
     return this.#last;
@@ -438,19 +439,19 @@ function readable(where, work) {
   }
 }
 
-function needObject(value, where) {
+export function needObject(value, where) {
   if (value === null || typeof value !== 'object' || Array.isArray(value)) {
     throw new ProgramError(`${where} must be an object, not ${describe(value)}`);
   }
   return value;
 }
 
-function needList(value, where) {
+export function needList(value, where) {
   if (!Array.isArray(value)) throw new ProgramError(`${where} must be a list, not ${describe(value)}`);
   return value;
 }
 
-function needText(value, where) {
+export function needText(value, where) {
   if (typeof value !== 'string') throw new ProgramError(`${where} must be text, not ${describe(value)}`);
   return value;
 }

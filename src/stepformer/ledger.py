@@ -4,14 +4,21 @@ import math
 
 from stepformer.trace import Trace
 
-MATRIX_PRODUCTS = ("matmul", "linear")
+TERMS = {
+    "matmul": lambda x, weight: x[-1],
+    "linear": lambda x, weight: x[-1],
+    "convolve_1d": lambda x, weight: math.prod(weight[:2]),
+    "convolve_2d": lambda x, weight: math.prod(weight[1:]),
+}
+"""How many products are added up in one cell of a result, from the shapes of the inputs."""
 
 
 def multiplications(trace: Trace) -> int:
-    """Count the multiplications in all matrix products of a program.
+    """Count the multiplications in all matrix products and convolutions of a program.
 
-    Formula: the sum of `n * k * m` over the products (…, n, k) @ (k, m). Scaling, softmax and the like are left out:
-    they cost one or a few operations for each cell, a product costs k.
+    Formula: the sum of `n * k * m` over the products (…, n, k) @ (k, m); in a convolution, k is the number of cells
+    that the window sees, those of the padding included. Scaling, softmax and the like are left out: they cost one or a
+    few operations for each cell, a product costs k.
 
     Args:
         trace: a program; the lengths that it was run with count.
@@ -19,8 +26,11 @@ def multiplications(trace: Trace) -> int:
     Returns:
         The number of multiplications of two numbers.
     """
-    products = [step for step in trace.steps if step.op in MATRIX_PRODUCTS]
-    return sum(math.prod(_shape(trace, step.output)) * _shape(trace, step.inputs[0])[-1] for step in products)
+    products = [step for step in trace.steps if step.op in TERMS]
+    return sum(
+        math.prod(_shape(trace, step.output)) * TERMS[step.op](*(_shape(trace, i) for i in step.inputs[:2]))
+        for step in products
+    )
 
 
 def sequential_steps(trace: Trace) -> int:

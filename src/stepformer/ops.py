@@ -6,18 +6,23 @@ also takes `name=` and `axes=` (see `stepformer.recording.op`). "…" in a shape
 broadcast as NumPy's do. Arithmetic is float64.
 """
 
+import math
+
 import numpy as np
 
 from stepformer.recording import op
 from stepformer.trace import OPS, given_array
 
 __all__ = [
-    "OPS", "add", "add_batch_positions", "add_pairs", "both", "causal_mask", "concat", "copy", "count_rows",
-    "cross_entropy", "distance_bias", "divide", "embed", "first_rows", "hardmax", "layer_norm", "linear", "mask",
-    "mask_opposite", "mask_transposed", "mask_with_zero", "matmul", "merge_heads", "multiply", "one_hot",
-    "padding_mask", "relu", "reshape_heads", "rotate_pairs", "scale", "scale_up", "share_across_heads", "sinusoids",
-    "sinusoids_exponent_slip", "sinusoids_in_blocks", "softmax", "softmax_averaged", "split_heads", "subtract",
-    "tanh", "total", "transpose", "zero_masked",
+    "OPS", "add", "add_batch_positions", "add_pairs", "both", "causal_mask", "clear_padding", "concat",
+    "convolve_1d", "convolve_1d_flipped", "convolve_2d", "convolve_2d_flipped", "copy",
+    "count_rows", "count_tokens", "cross_entropy", "distance_bias", "divide", "embed", "exp", "first_rows", "gelu",
+    "gelu_slope", "hardmax", "hold", "keep_top_k", "keep_top_p", "layer_norm", "linear", "mask", "mask_opposite",
+    "mask_transposed", "mask_with_zero", "matmul", "mean", "mean_square", "merge_heads", "multiply", "one_hot",
+    "padding_mask", "positive", "relu", "reshape_heads", "root", "rotate_pairs", "row", "row_norm", "row_total",
+    "scale", "scale_up", "share_across_heads", "sigmoid", "sinusoids", "sinusoids_exponent_slip", "sinusoids_in_blocks",
+    "smooth", "soft_cross_entropy", "softmax", "softmax_averaged", "split_heads", "stack", "subtract", "tanh", "total",
+    "transpose", "trim", "zero_masked",
 ]  # fmt: skip
 
 Axes = tuple[str, ...]
@@ -999,6 +1004,26 @@ def tanh(x: np.ndarray) -> np.ndarray:
     return np.tanh(_floats("tanh", "x", x))
 
 
+_erf = np.vectorize(math.erf, otypes=[np.float64])  # NumPy has none
+
+
+@op(latex=r"\mathrm{GELU}(x)_{ij} = x_{ij}\, \frac{1 + \mathrm{erf}(x_{ij} / \sqrt{2})}{2}", axes=_first)
+def gelu(x: np.ndarray) -> np.ndarray:
+    """A ReLU with a round corner: each number times the probability that a normal random number is smaller.
+
+    Formula: `out = x * (1 + erf(x / sqrt(2))) / 2` (Hendrycks and Gimpel 2016, section 2), the exact form, which is
+    torch's default; its approximation by tanh is another function.
+
+    Args:
+        x: numbers of any shape.
+
+    Returns:
+        The shape of `x`.
+    """
+    x = _floats("gelu", "x", x)
+    return x * ((1.0 + _erf(x / np.sqrt(2.0))) / 2.0)  # halved first: x times 2 may be too large
+
+
 @op(
     latex=r"\mathrm{LN}(x)_{ij} = g_j\, \frac{x_{ij} - \mu_i}{\sqrt{\sigma_i^2 + \varepsilon}} + b_j",
     axes=lambda x, gain, bias, eps: x,
@@ -1036,6 +1061,615 @@ def layer_norm(x: np.ndarray, gain: np.ndarray, bias: np.ndarray, *, eps: float 
     centred = centred - centred.mean(axis=-1, keepdims=True)
     variance = np.square(centred).mean(axis=-1, keepdims=True)
     return centred / np.sqrt(variance + eps) * gain + bias
+
+
+# ---- word vectors -------------------------------------------------------------------------------------------------
+
+
+@op(latex=r"\mathrm{norm}(x)_{i1} = \sqrt{\textstyle\sum_k x_{ik}^2}", axes=lambda x: (*x[:-1], "length"))
+def row_norm(x: np.ndarray) -> np.ndarray:
+    """The length of each row as an arrow, kept as one column, so that the rows can be divided by it.
+
+    Formula: `out[i, 0] = sqrt(sum over k of x[i, k] ** 2)`, the Euclidean norm.
+
+    Args:
+        x: (…, d) numbers.
+
+    Returns:
+        (…, 1), each 0 or more.
+
+    Raises:
+        ValueError: `x` has no axis.
+    """
+    x = _floats("row_norm", "x", x, 1)
+    return np.sqrt(np.square(x).sum(axis=-1, keepdims=True))
+
+
+# ---- gradients: what the backward pass needs besides products and sums ------------------------------------------
+
+
+@op(latex=r"\mathrm{rowtotal}(x)_{i1} = \sum_j x_{ij}", axes=lambda x: (*x[:-1], f"every {x[-1]}"))
+def row_total(x: np.ndarray) -> np.ndarray:
+    """Add up each row, and keep the sums as one column, so that they can be taken from every number of their rows.
+
+    Formula: `out[i, 0] = sum over j of x[i, j]`.
+
+    Args:
+        x: (…, d) numbers.
+
+    Returns:
+        (…, 1).
+
+    Raises:
+        ValueError: `x` has no axis.
+    """
+    return _floats("row_total", "x", x, 1).sum(axis=-1, keepdims=True)
+
+
+@op(latex=r"\mathrm{positive}(x)_{ij} = \left[\, x_{ij} > 0 \,\right]", axes=_first)
+def positive(x: np.ndarray) -> np.ndarray:
+    """Mark what is above zero: the slope of ReLU, 1 where it lets a number through and 0 where it does not.
+
+    Formula: `out = 1 if x > 0 else 0`; at 0 itself, where ReLU has a kink and no slope, 0, as in torch.
+
+    Args:
+        x: numbers of any shape.
+
+    Returns:
+        The shape of `x`, each 0 or 1.
+    """
+    return (_floats("positive", "x", x) > 0).astype(np.float64)
+
+
+@op(
+    latex=r"\mathrm{GELU}'(x)_{ij} = \Phi(x_{ij}) + x_{ij}\, \varphi(x_{ij})",
+    axes=_first,
+)
+def gelu_slope(x: np.ndarray) -> np.ndarray:
+    """How steeply GELU rises at each number.
+
+    Formula: `out = (1 + erf(x / sqrt(2))) / 2 + x * exp(-x**2 / 2) / sqrt(2 * pi)`: the probability that a normal
+    random number is smaller than x, and x times their density there.
+
+    Args:
+        x: numbers of any shape.
+
+    Returns:
+        The shape of `x`, each between −0.13 and 1.13.
+    """
+    x = _floats("gelu_slope", "x", x)
+    with np.errstate(over="ignore"):  # the square of a huge number: its density is 0
+        return (1.0 + _erf(x / np.sqrt(2.0))) / 2.0 + x * np.exp(-np.square(x) / 2.0) / np.sqrt(2.0 * np.pi)
+
+
+# ---- output: choosing the next word, and the loss of a whole target ---------------------------------------------
+
+
+def _single(op_name: str, argument: str, x, rule: str, fits) -> np.ndarray:
+    x = _floats(op_name, argument, x)
+    if x.ndim or not fits(x):
+        raise ValueError(f"{op_name}: {argument!r} is {x if x.ndim == 0 else x.shape}; it must be one number, {rule}.")
+    return x
+
+
+def _shares(op_name: str, argument: str, x) -> np.ndarray:
+    x = _floats(op_name, argument, x, 1)
+    if not np.all(x >= 0):
+        raise ValueError(f"{op_name}: {argument!r} holds a negative number or NaN; they must be probabilities.")
+    return x
+
+
+@op(latex=r"\exp(x)_{ij} = e^{x_{ij}}", axes=_first)
+def exp(x: np.ndarray) -> np.ndarray:
+    """The number e to the power of each number. Of a mean loss in nats this is the perplexity.
+
+    Formula: `out = e^x`.
+
+    Args:
+        x: numbers of any shape; beyond 709 the result is infinite.
+
+    Returns:
+        The shape of `x`, 0 or more.
+    """
+    with np.errstate(over="ignore"):
+        return np.exp(_floats("exp", "x", x))
+
+
+def _keep_largest(x: np.ndarray, weights: np.ndarray, limit: np.ndarray) -> np.ndarray:
+    """From the largest number of each row downwards: keep while what came before weighs less than the limit."""
+    order = np.argsort(-x, axis=-1, kind="stable")
+    before = np.cumsum(np.take_along_axis(weights, order, axis=-1), axis=-1)
+    before = np.concatenate([np.zeros_like(before[..., :1]), before[..., :-1]], axis=-1)
+    kept = np.zeros(x.shape, dtype=bool)
+    np.put_along_axis(kept, order, before < limit, axis=-1)
+    return kept
+
+
+@op(
+    latex=r"\mathrm{topk}(x, k)_{ij} = \left[\, \text{fewer than } k \text{ numbers of row } i"
+    r" \text{ come before } x_{ij} \,\right]",
+    axes=lambda x, k: x,
+)
+def keep_top_k(x: np.ndarray, k: np.ndarray) -> np.ndarray:
+    """Mark the k largest numbers of each row: what top-k sampling chooses from.
+
+    Formula: `out[i, j] = (how many numbers of row i come before x[i, j]) < k`, the largest first and of equal ones the
+    first (Fan et al. 2018).
+
+    Args:
+        x: (…, n) logits or probabilities, -inf allowed.
+        k: one number above 0, how many to keep; of 2.5, three are kept.
+
+    Returns:
+        The shape of `x`, booleans, True = may be chosen.
+
+    Raises:
+        ValueError: `x` holds NaN or +inf, or `k` is not one number above 0.
+    """
+    x = _softmax_input("keep_top_k", x, -1)
+    k = _single("keep_top_k", "k", k, "above 0", lambda k: k > 0)
+    return _keep_largest(x, np.ones_like(x), k)
+
+
+@op(
+    latex=r"\mathrm{topp}(P, p)_{ij} = \left[\, \text{the numbers of row } i \text{ before } P_{ij}"
+    r" \text{ add up to less than } p \,\right]",
+    axes=lambda probabilities, p: probabilities,
+)
+def keep_top_p(probabilities: np.ndarray, p: np.ndarray) -> np.ndarray:
+    """Mark the fewest words of each row that together reach the probability p: what nucleus sampling chooses from.
+
+    Formula: `out[i, j] = (sum of the probabilities of row i that come before it) < p`, the largest first and of equal
+    ones the first (Holtzman et al. 2020, section 3.1).
+
+    Args:
+        probabilities: (…, n), 0 or more.
+        p: one number above 0 and at most 1, the probability to be reached.
+
+    Returns:
+        The shape of `probabilities`, booleans, True = may be chosen; at least one in each row.
+
+    Raises:
+        ValueError: a probability is negative or NaN, or `p` is not one number above 0 and at most 1.
+    """
+    probabilities = _shares("keep_top_p", "probabilities", probabilities)
+    p = _single("keep_top_p", "p", p, "above 0 and at most 1", lambda p: 0 < p <= 1)
+    return _keep_largest(probabilities, probabilities, p)
+
+
+@op(
+    latex=r"\mathrm{smooth}(q, \varepsilon)_{ij} = (1 - \varepsilon)\, q_{ij} + \frac{\varepsilon}{V},"
+    r" \quad V = \text{width of } q",
+    axes=lambda x, smoothing: x,
+)
+def smooth(x: np.ndarray, smoothing: np.ndarray) -> np.ndarray:
+    """Label smoothing: take a little from the right answer of each row and share it among all words, itself included.
+
+    Formula: `out = (1 - ε) * x + ε / V`, V the width of `x` (Szegedy et al. 2016, section 7; as in torch).
+
+    Args:
+        x: (…, n, vocab_size), a one-hot row for each target.
+        smoothing: ε, one number from 0 to 1.
+
+    Returns:
+        The shape of `x`; a row that summed to 1 still does.
+
+    Raises:
+        ValueError: `x` has no width, or `smoothing` is not one number from 0 to 1.
+    """
+    x = _floats("smooth", "x", x, 1)
+    smoothing = _single("smooth", "smoothing", smoothing, "from 0 to 1", lambda s: 0 <= s <= 1)
+    if x.shape[-1] == 0:
+        raise ValueError(f"smooth: x has shape {x.shape}; its width must be 1 or more.")
+    return (1 - smoothing) * x + smoothing / x.shape[-1]
+
+
+@op(
+    latex=r"H(q, z)_i = \sum_j q_{ij} \left( \log \sum_k e^{z_{ik}} - z_{ij} \right)",
+    axes=lambda logits, probabilities: logits[:-1],
+)
+def soft_cross_entropy(logits: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
+    """The loss of each row when the target is a distribution over the words instead of one word.
+
+    Formula: `out[i] = sum over j of probabilities[i, j] * -log(softmax(logits)[i, j])`. A one-hot row gives
+    `cross_entropy`, a row of zeros gives 0.
+
+    Args:
+        logits: (…, n, vocab_size) numbers before softmax; -inf only where the target is 0.
+        probabilities: the same shape, 0 or more; each row sums to 1, or is all 0 and does not count.
+
+    Returns:
+        (…, n), in nats.
+
+    Raises:
+        ValueError: the shapes differ, a number is not one that softmax takes, a probability is negative or NaN, or a
+            word with a share in the target has the logit -inf.
+    """
+    logits = _softmax_input("soft_cross_entropy", _floats("soft_cross_entropy", "logits", logits, 1), -1, "logits")
+    probabilities = _shares("soft_cross_entropy", "probabilities", probabilities)
+    if logits.shape != probabilities.shape:
+        raise ValueError(
+            f"soft_cross_entropy: logits is {logits.shape} and probabilities is {probabilities.shape}; both must have "
+            "the same shape."
+        )
+    counts = probabilities > 0
+    if np.isneginf(logits[counts]).any():
+        raise ValueError(
+            "soft_cross_entropy: a word with a share in the target has the logit −infinity; its loss would be infinite."
+        )
+    largest = logits.max(axis=-1, keepdims=True, initial=-np.inf)
+    below = logits - np.where(np.isneginf(largest), 0.0, largest)
+    total = np.exp(below).sum(axis=-1, keepdims=True)
+    log_total = np.log(np.where(total > 0, total, 1.0))
+    return (probabilities * (log_total - np.where(counts, below, 0.0))).sum(axis=-1)
+
+
+@op(
+    latex=r"\mathrm{clear}(x, t)_{ij} = x_{ij} \text{ if } t_i \ne \mathrm{pad} \text{ else } 0",
+    axes=lambda x, tokens, pad_id: x,
+)
+def clear_padding(x: np.ndarray, tokens: np.ndarray, *, pad_id: int) -> np.ndarray:
+    """Set to zero what belongs to padding, so that it does not count in a sum.
+
+    Formula: `out[i] = x[i] if tokens[i] != pad_id else 0`, a number or a whole row.
+
+    Args:
+        x: (…, n) or (…, n, d) numbers.
+        tokens: (…, n) token ids.
+        pad_id: the id of the padding token.
+
+    Returns:
+        The shape of `x`.
+
+    Raises:
+        TypeError: `tokens` or `pad_id` are not whole numbers.
+        ValueError: `x` does not have one entry for each token.
+    """
+    x, real = _floats("clear_padding", "x", x), _real_tokens("clear_padding", tokens, pad_id)
+    if x.shape[: real.ndim] != real.shape:
+        raise ValueError(
+            f"clear_padding: x is {x.shape} and tokens is {real.shape}; x must begin with the shape of tokens."
+        )
+    return np.where(real.reshape(real.shape + (1,) * (x.ndim - real.ndim)), x, 0.0)
+
+
+@op(latex=r"\mathrm{count}(t) = \sum_i \left[\, t_i \ne \mathrm{pad} \,\right]", axes=lambda tokens, pad_id: ())
+def count_tokens(tokens: np.ndarray, *, pad_id: int) -> np.ndarray:
+    """Count the tokens that are not padding: what a sum over them is divided by to make a mean of it.
+
+    Formula: `out = how many tokens are not pad_id`, in all sentences together.
+
+    Args:
+        tokens: (…, n) token ids.
+        pad_id: the id of the padding token.
+
+    Returns:
+        One whole number.
+
+    Raises:
+        TypeError: `tokens` or `pad_id` are not whole numbers.
+    """
+    return np.array(_real_tokens("count_tokens", tokens, pad_id).sum())
+
+
+def _real_tokens(op_name: str, tokens, pad_id: int) -> np.ndarray:
+    tokens = _ids(op_name, "tokens", tokens)
+    if not _is_whole(pad_id):
+        raise TypeError(f"{op_name}: pad_id is {pad_id!r}; it must be a token id, a whole number.")
+    return tokens != pad_id
+
+
+# ---- decoder: the target, shifted -----------------------------------------------------------------------------------
+
+
+@op(latex=r"\mathrm{trim}(t)_j = t_{j + \mathrm{front}}", axes=lambda tokens, **_: tokens)
+def trim(tokens: np.ndarray, *, front: int = 0, back: int = 0) -> np.ndarray:
+    """Leave out token ids at the ends: without the last, the input of a decoder, without the first, its answers.
+
+    Formula: `out = tokens[front : n - back]`.
+
+    Args:
+        tokens: (…, n) token ids.
+        front: how many to leave out at the beginning, 0 or more.
+        back: how many to leave out at the end, 0 or more.
+
+    Returns:
+        (…, n - front - back) token ids.
+
+    Raises:
+        TypeError: `tokens` are not whole numbers.
+        ValueError: `front` or `back` is no whole number, 0 or more, or there are not so many tokens.
+    """
+    tokens = _ids("trim", "tokens", tokens)
+    _check_least("trim", 0, front=front, back=back)
+    n = tokens.shape[-1]
+    if front + back > n:
+        raise ValueError(f"trim: tokens is {tokens.shape}; of {n} tokens {front} + {back} can not be left out.")
+    return tokens[..., front : n - back].copy()
+
+
+# ---- layer norm, step by step -------------------------------------------------------------------------------------
+
+
+def _one_of(x: Axes, axis: int, **_) -> Axes:
+    """The axes of the input; along one of them there is now one number, which stands for all."""
+    k = axis % len(x)
+    return (*x[:k], f"every {x[k]}", *x[k + 1 :])
+
+
+@op(latex=r"\mathrm{mean}(x)_{i1} = \frac{1}{n} \sum_{j=1}^{n} x_{ij}", axes=_one_of)
+def mean(x: np.ndarray, *, axis: int = -1) -> np.ndarray:
+    """Average along one axis, and keep the axis with size 1, so that the mean can be taken from every number.
+
+    Formula: `out[i, 0] = sum over j of x[i, j] / n`.
+
+    Args:
+        x: numbers, at least one along the axis.
+        axis: the axis that is averaged; -1, the last, gives the mean of each row.
+
+    Returns:
+        The shape of `x`, with 1 along the axis.
+
+    Raises:
+        ValueError: the axis does not exist, or is empty.
+    """
+    x = _floats("mean", "x", x, 1)
+    _count_along("mean", x, axis)
+    # The first number plus the mean distance from it: for equal numbers that is exactly the number. The plain mean
+    # may miss it in the last bit, which layer norm, dividing by almost nothing, then blows up.
+    first = x.take([0], axis=axis)
+    return first + (x - first).mean(axis=axis, keepdims=True)
+
+
+@op(latex=r"\mathrm{meansquare}(x)_{i1} = \frac{1}{n} \sum_{j=1}^{n} x_{ij}^2", axes=_one_of)
+def mean_square(x: np.ndarray, *, axis: int = -1, correction: int = 0) -> np.ndarray:
+    """Square and average along one axis, which is kept with size 1. Of centred numbers that is their variance.
+
+    Formula: `out[i, 0] = sum over j of x[i, j] ** 2 / (n - correction)`.
+
+    Args:
+        x: numbers.
+        axis: the axis that is averaged.
+        correction: 0 for the biased variance, which divides by n and which layer norm uses; 1 for the sample variance,
+            which divides by n − 1.
+
+    Returns:
+        The shape of `x`, with 1 along the axis; each 0 or more.
+
+    Raises:
+        TypeError: `correction` is no whole number.
+        ValueError: the axis does not exist, or has too few numbers.
+    """
+    x = _floats("mean_square", "x", x, 1)
+    count = _count_along("mean_square", x, axis, correction)
+    return np.square(x).sum(axis=axis, keepdims=True) / count
+
+
+def _count_along(op_name: str, x: np.ndarray, axis: int, correction: int = 0) -> int:
+    if not _is_whole(correction):
+        raise TypeError(f"{op_name}: correction is {correction!r}; it must be a whole number.")
+    count = x.shape[_along(op_name, x, axis)] - correction
+    if count < 1:
+        raise ValueError(f"{op_name}: x has shape {x.shape}; along axis {axis} it needs at least {1 + correction}.")
+    return count
+
+
+@op(latex=r"\mathrm{root}(x)_{ij} = \sqrt{x_{ij} + \varepsilon}", axes=_first)
+def root(x: np.ndarray, *, eps: float = 0.0) -> np.ndarray:
+    """The square root of each number, after a small one was added.
+
+    Formula: `out = sqrt(x + eps)`.
+
+    Args:
+        x: numbers, each −eps or more.
+        eps: keeps the root of a variance away from zero, so that it can be divided by; in units of `x`.
+
+    Returns:
+        The shape of `x`.
+
+    Raises:
+        ValueError: a number is too small, or `eps` is negative or not finite.
+    """
+    x = _floats("root", "x", x)
+    if eps != 0:
+        _check_positive("root", "eps", eps)
+    if not np.all(x + eps >= 0):
+        raise ValueError(f"root: x + eps holds {np.min(x + eps)}; a negative number has no square root.")
+    return np.sqrt(x + eps)
+
+
+# ---- convolution: a small window that slides -----------------------------------------------------------------------
+
+
+def _check_least(op_name: str, least: int, **attributes: int) -> None:
+    for attribute, value in attributes.items():
+        if not _is_whole(value) or value < least:
+            raise ValueError(f"{op_name}: {attribute} is {value!r}; it must be a whole number, {least} or more.")
+
+
+def _check_window(op_name: str, x: np.ndarray, window: int, places: int) -> None:
+    if not 1 <= window <= places:
+        raise ValueError(
+            f"{op_name}: a window of {window} does not fit into {places} places, padding included; x is {x.shape}."
+        )
+
+
+def _slide_along_rows(
+    op_name: str, x, weight, bias, *, before: int, after: int, stride: int, dilation: int, flip: bool = False
+) -> np.ndarray:
+    x, weight, bias = (_floats(op_name, n, a) for n, a in (("x", x), ("weight", weight), ("bias", bias)))
+    if x.ndim < 2 or weight.ndim != 3 or x.shape[-1] != weight.shape[1] or bias.shape != weight.shape[2:]:
+        raise ValueError(
+            f"{op_name}: x is {x.shape}, weight is {weight.shape}, bias is {bias.shape}; the rule is x (…, n, d_in), "
+            "weight (width, d_in, d_out), bias (d_out,)."
+        )
+    _check_least(op_name, 0, before=before, after=after)
+    _check_least(op_name, 1, stride=stride, dilation=dilation)
+    reach, places = dilation * (len(weight) - 1) + 1, before + x.shape[-2] + after
+    _check_window(op_name, x, reach if len(weight) else 0, places)
+    padded = np.pad(x, [(0, 0)] * (x.ndim - 2) + [(before, after), (0, 0)])
+    starts = np.arange(0, places - reach + 1, stride)
+    matrices = weight[::-1] if flip else weight
+    return sum((padded[..., starts + k * dilation, :] @ matrix for k, matrix in enumerate(matrices)), start=bias)
+
+
+def _slide_over_image(op_name: str, x, weight, bias, *, padding: int, stride: int, flip: bool = False) -> np.ndarray:
+    x, weight, bias = (_floats(op_name, n, a) for n, a in (("x", x), ("weight", weight), ("bias", bias)))
+    if x.ndim < 3 or weight.ndim != 4 or x.shape[-3] != weight.shape[1] or bias.shape != weight.shape[:1]:
+        raise ValueError(
+            f"{op_name}: x is {x.shape}, weight is {weight.shape}, bias is {bias.shape}; the rule is x (…, c_in, "
+            "height, width), weight (c_out, c_in, window height, window width), bias (c_out,)."
+        )
+    _check_least(op_name, 0, padding=padding)
+    _check_least(op_name, 1, stride=stride)
+    padded = np.pad(x, [(0, 0)] * (x.ndim - 2) + [(padding, padding)] * 2)
+    for window, places in zip(weight.shape[2:], padded.shape[-2:], strict=True):
+        _check_window(op_name, x, window, places)
+    rows, columns = (np.arange(0, padded.shape[k] - weight.shape[k] + 1, stride) for k in (-2, -1))
+    result = bias[:, None, None]
+    for i, j in np.ndindex(weight.shape[2:]):
+        matrix = weight[:, :, -1 - i, -1 - j] if flip else weight[:, :, i, j]
+        seen = padded[..., rows[:, None] + i, columns + j]  # what each place of the result sees here
+        result = result + np.einsum("oc,...cyx->...oyx", matrix, seen)
+    return result
+
+
+def _slide_axes(x: Axes, weight: Axes, bias: Axes, **_) -> Axes:
+    return (*x[:-1], weight[-1])
+
+
+def _image_axes(x: Axes, weight: Axes, bias: Axes, **_) -> Axes:
+    return (*x[:-3], weight[0], *x[-2:])
+
+
+@op(latex=r"\mathrm{conv}(x)_{ij} = \sum_{k} \sum_{c} x_{i + k,\, c}\, W_{kcj} + b_j", axes=_slide_axes)
+def convolve_1d(
+    x: np.ndarray,
+    weight: np.ndarray,
+    bias: np.ndarray,
+    *,
+    before: int = 0,
+    after: int = 0,
+    stride: int = 1,
+    dilation: int = 1,
+) -> np.ndarray:
+    """Slide a window along the rows: one matrix for each place of the window, and the products are added.
+
+    Formula: `out[i, j] = sum over k, c of x[i * stride + k * dilation - before, c] * weight[k, c, j] + bias[j]`, where
+    rows outside of x are 0. That is cross-correlation, which deep learning calls convolution, as `torch.nn.Conv1d`; it
+    has (d_out, d_in, width), which `stepformer.params` turns round.
+
+    Args:
+        x: (…, n, d_in) numbers.
+        weight: (width, d_in, d_out), a matrix for each place of the window.
+        bias: (d_out,).
+        before: rows of zeros put before x; with (width - 1) * dilation of them, and none after, it sees no future.
+        after: rows of zeros put after x.
+        stride: how far the window moves from one result to the next.
+        dilation: how far apart the rows are that the window sees.
+
+    Returns:
+        (…, n_out, d_out), `n_out = (before + n + after - dilation * (width - 1) - 1) // stride + 1`.
+
+    Raises:
+        ValueError: a size or an attribute does not fit, or the window is longer than the rows.
+    """
+    attributes = {"before": before, "after": after, "stride": stride, "dilation": dilation}
+    return _slide_along_rows("convolve_1d", x, weight, bias, **attributes)
+
+
+@op(
+    latex=r"\mathrm{flipped}(x)_{ij} = \sum_{k} \sum_{c} x_{i + k,\, c}\, W_{w - 1 - k,\, cj} + b_j",
+    axes=_slide_axes,
+)
+def convolve_1d_flipped(
+    x: np.ndarray,
+    weight: np.ndarray,
+    bias: np.ndarray,
+    *,
+    before: int = 0,
+    after: int = 0,
+    stride: int = 1,
+    dilation: int = 1,
+) -> np.ndarray:
+    """The other convolution, that of mathematics: the window is turned round before it slides.
+
+    Formula: `convolve_1d` with `weight[::-1]`, as `numpy.convolve` has it. Kept so that the mistake of taking one for
+    the other can be switched on and seen.
+
+    Args:
+        x: (…, n, d_in) numbers.
+        weight: (width, d_in, d_out).
+        bias: (d_out,).
+        before: rows of zeros put before x.
+        after: rows of zeros put after x.
+        stride: how far the window moves from one result to the next.
+        dilation: how far apart the rows are that the window sees.
+
+    Returns:
+        (…, n_out, d_out), as `convolve_1d`.
+
+    Raises:
+        ValueError: a size or an attribute does not fit, or the window is longer than the rows.
+    """
+    attributes = {"before": before, "after": after, "stride": stride, "dilation": dilation}
+    return _slide_along_rows("convolve_1d_flipped", x, weight, bias, flip=True, **attributes)
+
+
+@op(
+    latex=r"\mathrm{conv}(x)_{oij} = \sum_{c} \sum_{k,\, l} x_{c,\, i + k,\, j + l}\, W_{ockl} + b_o",
+    axes=_image_axes,
+)
+def convolve_2d(
+    x: np.ndarray, weight: np.ndarray, bias: np.ndarray, *, padding: int = 0, stride: int = 1
+) -> np.ndarray:
+    """Slide a small window over an image: at each place multiply pixel by pixel with the kernel, and add up.
+
+    Formula: `out[o, i, j] = sum over c, k, l of x[c, i * stride + k - padding, j * stride + l - padding] *
+    weight[o, c, k, l] + bias[o]`, where pixels outside of x are 0. That is cross-correlation, as `torch.nn.Conv2d`.
+
+    Args:
+        x: (…, c_in, height, width) numbers, one picture for each channel.
+        weight: (c_out, c_in, window height, window width), a kernel for each pair of channels.
+        bias: (c_out,).
+        padding: how many rows and columns of zeros are put around x.
+        stride: how far the window moves from one result to the next, down and to the right.
+
+    Returns:
+        (…, c_out, rows, columns), `rows = (height + 2 * padding - window height) // stride + 1`.
+
+    Raises:
+        ValueError: a size or an attribute does not fit, or the window is larger than the image.
+    """
+    return _slide_over_image("convolve_2d", x, weight, bias, padding=padding, stride=stride)
+
+
+@op(
+    latex=r"\mathrm{flipped}(x)_{oij} = \sum_{c,\, k,\, l} x_{c,\, i + k,\, j + l}\, W_{oc,\, h-1-k,\, w-1-l} + b_o",
+    axes=_image_axes,
+)
+def convolve_2d_flipped(
+    x: np.ndarray, weight: np.ndarray, bias: np.ndarray, *, padding: int = 0, stride: int = 1
+) -> np.ndarray:
+    """The other convolution, that of mathematics: the kernel is turned by half a turn before it slides.
+
+    Formula: `convolve_2d` with `weight[:, :, ::-1, ::-1]`. Kept so that the mistake of taking one for the other can be
+    switched on and seen.
+
+    Args:
+        x: (…, c_in, height, width) numbers.
+        weight: (c_out, c_in, window height, window width).
+        bias: (c_out,).
+        padding: how many rows and columns of zeros are put around x.
+        stride: how far the window moves from one result to the next.
+
+    Returns:
+        (…, c_out, rows, columns), as `convolve_2d`.
+
+    Raises:
+        ValueError: a size or an attribute does not fit, or the window is larger than the image.
+    """
+    return _slide_over_image("convolve_2d_flipped", x, weight, bias, padding=padding, stride=stride, flip=True)
 
 
 # ---- structure: look-up, heads, joining ---------------------------------------------------------------------------
@@ -1205,3 +1839,108 @@ def concat(*parts: np.ndarray, axis: int = -1) -> np.ndarray:
         given = ", ".join(str(part.shape) for part in parts)
         raise ValueError(f"concat: shapes {given} must agree on every axis but {axis}.")
     return np.concatenate(parts, axis=axis)
+
+
+# ---- recurrent networks: gates, one step after the other -----------------------------------------------------------
+
+
+@op(latex=r"\sigma(x)_{ij} = \frac{1}{1 + e^{-x_{ij}}}", axes=_first)
+def sigmoid(x: np.ndarray) -> np.ndarray:
+    """The logistic sigmoid, cell by cell: a gate between 0, shut, and 1, open.
+
+    Formula: `out = 1 / (1 + exp(-x))`.
+
+    Args:
+        x: numbers of any shape.
+
+    Returns:
+        The shape of `x`, each between 0 and 1.
+    """
+    with np.errstate(over="ignore"):  # exp(800) is an infinity here, and 1 / (1 + ∞) is the right answer, 0
+        return 1.0 / (1.0 + np.exp(-_floats("sigmoid", "x", x)))
+
+
+def _row_axes(x: Axes, index: int) -> Axes:
+    return (*x[:-2], x[-1])
+
+
+@op(latex=r"\mathrm{row}(x)_j = x_{tj} \quad \text{for one } t", axes=_row_axes)
+def row(x: np.ndarray, *, index: int) -> np.ndarray:
+    """Take one row of a sequence: what a recurrent network reads at one step.
+
+    Formula: `out[j] = x[index, j]`.
+
+    Args:
+        x: (…, n, d) numbers.
+        index: the row, 0 … n − 1.
+
+    Returns:
+        (…, d).
+
+    Raises:
+        TypeError: `index` is no whole number.
+        ValueError: there is no such row.
+    """
+    x = _floats("row", "x", x, 2)
+    _check_row("row", index, x.shape[-2], f"x {x.shape}")
+    return x[..., index, :].copy()
+
+
+def _check_row(op_name: str, index: int, n: int, of: str) -> None:
+    if not _is_whole(index):
+        raise TypeError(f"{op_name}: index is {index!r}; it must be a whole number.")
+    if not 0 <= index < n:
+        raise ValueError(f"{op_name}: row {index} does not exist; {of} has the rows 0 … {n - 1}.")
+
+
+@op(latex=r"\mathrm{stack}(a, b, \dots)_{tj} = j\text{-th number of the } t\text{-th vector}",
+    axes=lambda first, *_: (*first[:-1], "step", first[-1]))  # fmt: skip
+def stack(*rows: np.ndarray) -> np.ndarray:
+    """Put vectors below one another: they become the rows of a matrix.
+
+    Formula: `out[t, j] = rows[t][j]`.
+
+    Args:
+        *rows: one or more (…, d), all of one shape.
+
+    Returns:
+        (…, n, d) for n vectors.
+
+    Raises:
+        ValueError: nothing is given, or the shapes differ.
+    """
+    rows = [_floats("stack", f"rows[{i}]", one, 1) for i, one in enumerate(rows)]
+    if not rows or any(one.shape != rows[0].shape for one in rows):
+        given = ", ".join(str(one.shape) for one in rows) or "nothing"
+        raise ValueError(f"stack: given {given}; one vector or more, all of one shape, are needed.")
+    return np.stack(rows, axis=-2)
+
+
+@op(latex=r"\mathrm{hold}(h', h, m)_j = h'_j \text{ if } m_t \text{ else } h_j \quad \text{for one } t", axes=_first)
+def hold(new: np.ndarray, old: np.ndarray, allowed: np.ndarray, *, index: int) -> np.ndarray:
+    """Take the new state where there is a word; keep the old one over padding.
+
+    Formula: `out = new if allowed[0, index] else old`.
+
+    Args:
+        new: (…, d) the state after the step.
+        old: (…, d) the state before it.
+        allowed: booleans (…, 1, n), True = a word, as `padding_mask` gives them.
+        index: the step, 0 … n − 1.
+
+    Returns:
+        (…, d), the shape of `new`.
+
+    Raises:
+        TypeError: `allowed` is not boolean, or `index` no whole number.
+        ValueError: the shapes do not fit, or there is no such step.
+    """
+    new, old = _floats("hold", "new", new, 1), _floats("hold", "old", old, 1)
+    allowed = _bools("hold", "allowed", allowed, 2)
+    if new.shape != old.shape or allowed.shape[:-1] != (*new.shape[:-1], 1):
+        raise ValueError(
+            f"hold: new {new.shape}, old {old.shape} and allowed {allowed.shape} do not fit; they must be (…, d), "
+            "(…, d) and (…, 1, n)."
+        )
+    _check_row("hold", index, allowed.shape[-1], f"allowed {allowed.shape}")
+    return np.where(allowed[..., index], new, old)

@@ -2,20 +2,19 @@
 
 torch stores the weight of a linear layer as (d_out, d_in); the reference computes `x @ weight + bias` on row
 vectors, with (d_in, d_out). Names are the same on both sides. torch itself is not imported: a state_dict is
-used through the methods of its tensors.
+used through the methods of its tensors. safetensors is imported on use: the reference, which needs NumPy alone,
+takes `select` from here.
 """
 
 import json
 import os
+import re
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError
-from safetensors.numpy import load as read_safetensors
-from safetensors.numpy import save as write_safetensors
 
 FORMAT = "stepformer.params/1"
 
@@ -27,10 +26,14 @@ def to_arrays(state_dict: Mapping[str, Any]) -> dict[str, np.ndarray]:
         state_dict: `module.state_dict()`: name -> tensor.
 
     Returns:
-        Name -> array of the same kind; the weight of every linear layer is turned to (d_in, d_out). Tables
-        named "…embedding.weight" are (vocab_size, d_model) on both sides and stay as they are.
+        Name -> array of the same kind; the weight of every linear layer is turned to (d_in, d_out), that of every
+        convolution over words to (width, d_in, d_out). Tables named "…embedding.weight" are (vocab_size, d_model) on
+        both sides and stay as they are. The stacked parameters of a torch RNN, LSTM or GRU become one weight and one
+        bias for each gate, under "layers.0.forward." and so on, as `stepformer.reference.recurrent` takes them.
     """
-    return {name: _turned(name, tensor.detach().cpu().numpy()).copy() for name, tensor in state_dict.items()}
+    arrays = {name: tensor.detach().cpu().numpy() for name, tensor in state_dict.items()}
+    others = {name: _turned(name, array).copy() for name, array in arrays.items() if not RECURRENT.fullmatch(name)}
+    return others | _gates_of(arrays)
 
 
 def from_arrays(arrays: Mapping[str, np.ndarray], like: Mapping[str, Any]) -> dict[str, Any]:
@@ -41,30 +44,32 @@ def from_arrays(arrays: Mapping[str, np.ndarray], like: Mapping[str, Any]) -> di
         like: the `state_dict()` of the module they are for; it gives the names, shapes, kinds and devices.
 
     Returns:
-        Name -> tensor, to be handed to `module.load_state_dict`.
+        Name -> tensor, to be handed to `module.load_state_dict`. Of the two biases that torch adds in a gate of a
+        recurrent network, the first holds their sum and the second zeros.
 
     Raises:
         ValueError: names are missing or unknown, or a shape differs; the message lists them.
     """
-    missing, unknown = sorted(like.keys() - arrays.keys()), sorted(arrays.keys() - like.keys())
+    needed = {name: array.shape for name, array in to_arrays(like).items()}
+    missing, unknown = sorted(needed.keys() - arrays.keys()), sorted(arrays.keys() - needed.keys())
     if missing or unknown:
         raise ValueError(f"from_arrays: missing parameters: {missing}; unknown parameters: {unknown}.")
-    state = {}
-    for name, tensor in like.items():
-        array = _turned(name, np.asarray(arrays[name]))
-        if array.shape != tuple(tensor.shape):
-            raise ValueError(
-                f"from_arrays: {name!r} has shape {np.shape(arrays[name])}; the module needs "
-                f"{_turned(name, np.empty(tensor.shape)).shape}."
-            )
-        state[name] = tensor.new_tensor(array.copy())
-    return state
+    for name, shape in needed.items():
+        if np.shape(arrays[name]) != shape:
+            raise ValueError(f"from_arrays: {name!r} has shape {np.shape(arrays[name])}; the module needs {shape}.")
+    given = {name: np.asarray(array) for name, array in arrays.items()}
+    given |= _stacked_of(given, {name: tuple(tensor.shape) for name, tensor in like.items()})
+    return {name: tensor.new_tensor(_turned(name, given[name]).copy()) for name, tensor in like.items()}
 
 
 def _turned(name: str, array: np.ndarray) -> np.ndarray:
-    """Swap the axes of a linear layer's weight; a turned weight turned again is what it was."""
-    is_linear = name.split(".")[-1] == "weight" and not name.endswith("embedding.weight") and array.ndim == 2
-    return array.T if is_linear else array
+    """Reverse the axes of the weight of a layer on rows; a turned weight turned again is what it was.
+
+    Linear layers have two axes, convolutions over words three. Convolutions over images, with four, have the same
+    layout on both sides.
+    """
+    on_rows = name.split(".")[-1] == "weight" and not name.endswith("embedding.weight") and array.ndim in (2, 3)
+    return array.T if on_rows else array
 
 
 def save(
@@ -80,6 +85,8 @@ def save(
     Raises:
         TypeError: the metadata are not JSON.
     """
+    from safetensors.numpy import save as write_safetensors
+
     path = Path(path)
     note = {"format": FORMAT, "metadata": dict(metadata or {})}
     # One entry only: with several, safetensors writes them in an order that changes from run to run.
@@ -111,6 +118,9 @@ def load(path: str | Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         FileNotFoundError: there is no such file.
         ValueError: the file is damaged or cut off, or something else wrote it.
     """
+    from safetensors import SafetensorError
+    from safetensors.numpy import load as read_safetensors
+
     content = Path(path).read_bytes()
     try:
         arrays = read_safetensors(content)
@@ -137,8 +147,8 @@ def select(params: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarra
     """The parameters of one part of a model, named as that part names them.
 
     Args:
-        params: name -> array, for example "encoder.layers.0.self_attn.w_q.weight".
-        prefix: the part's path without a final dot, for example "encoder.layers.0.self_attn".
+        params: name -> array, for example "encoder.layers.0.self_attention.w_q.weight".
+        prefix: the part's path without a final dot, for example "encoder.layers.0.self_attention".
 
     Returns:
         Name without the prefix -> the same array, not a copy.
@@ -152,3 +162,71 @@ def select(params: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarra
         known = ", ".join(sorted(params)) or "none"
         raise KeyError(f"No parameter lies under {prefix!r}. There are: {known}.")
     return chosen
+
+
+# ---- recurrent networks: torch stacks the gates of a layer, (gates · d_hidden, d_in) and (…, d_hidden) -------------
+
+RECURRENT = re.compile(r"(.*?)(weight|bias)_(ih|hh)_l(\d+)(_reverse)?")
+GATES = {1: ("",), 3: ("reset.", "update.", "candidate."), 4: ("input.", "forget.", "candidate.", "output.")}
+"""How many gates a layer stacks -> what they are called here, in torch's order."""
+
+
+def _layers_of(shapes: Mapping[str, tuple[int, ...]]) -> list[tuple[str, str, tuple[str, ...]]]:
+    """Of each layer and direction: how its torch names end, how its names begin here, and its gates."""
+    layers = []
+    for name, shape in shapes.items():
+        match = RECURRENT.fullmatch(name)
+        if match and match[2] == "weight" and match[3] == "hh":
+            direction = "backward" if match[5] else "forward"
+            path, end = f"{match[1]}layers.{match[4]}.{direction}.", f"_l{match[4]}{match[5] or ''}"
+            gates = shape[0] // shape[1] if len(shape) == 2 and shape[1] else 0
+            lacks = [part for part in _torch_names(f"{match[1]}|{end}") if part not in shapes]
+            if gates not in GATES or shape[0] % shape[1] or lacks:
+                raise ValueError(
+                    f"{name!r} has shape {tuple(shape)}, missing beside it: {', '.join(lacks) or 'nothing'}; a "
+                    "recurrent layer must be whole, with biases and without a projection."
+                )
+            layers.append((f"{match[1]}|{end}", path, GATES[gates]))
+    return layers
+
+
+def _torch_names(layer: str) -> tuple[str, str, str, str]:
+    """The four parameters of one layer and direction: what meets the input and what meets the state."""
+    before, after = layer.split("|")
+    weight_ih, weight_hh, bias_ih, bias_hh = (
+        f"{before}{kind}_{side}{after}" for kind in ("weight", "bias") for side in ("ih", "hh")
+    )
+    return weight_ih, weight_hh, bias_ih, bias_hh
+
+
+def _gates_of(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Torch's stacks, taken apart: for each gate the rows of the input above those of the state, and one bias."""
+    found = {}
+    for layer, path, gates in _layers_of({name: array.shape for name, array in arrays.items()}):
+        parts = zip(*(np.split(arrays[name], len(gates)) for name in _torch_names(layer)), strict=True)
+        for gate, (w_x, w_h, b_x, b_h) in zip(gates, parts, strict=True):
+            if len(gates) == 3 and gate == "candidate.":  # the reset gate acts on one half: the two stay apart
+                halves = {"w_x.weight": w_x.T, "w_x.bias": b_x, "w_h.weight": w_h.T, "w_h.bias": b_h}
+            else:
+                halves = {"weight": np.concatenate([w_x.T, w_h.T]), "bias": b_x + b_h}
+            found |= {f"{path}{gate}{name}": array.copy() for name, array in halves.items()}
+    return found
+
+
+def _stacked_of(arrays: Mapping[str, np.ndarray], shapes: Mapping[str, tuple[int, ...]]) -> dict[str, np.ndarray]:
+    """The inverse of `_gates_of`: the stacks as torch has them."""
+    found = {}
+    for layer, path, gates in _layers_of(shapes):
+        parts = []
+        names = _torch_names(layer)
+        for gate in (f"{path}{gate}" for gate in gates):
+            if f"{gate}weight" in arrays:
+                d_in = shapes[names[0]][1]
+                weight, bias = arrays[f"{gate}weight"], arrays[f"{gate}bias"]
+                parts.append((weight[:d_in], weight[d_in:], bias, np.zeros_like(bias)))
+            else:
+                halves = ("w_x.weight", "w_h.weight", "w_x.bias", "w_h.bias")
+                parts.append(tuple(arrays[f"{gate}{half}"] for half in halves))
+        for name, part in zip(names, zip(*parts, strict=True), strict=True):
+            found[name] = np.concatenate([array.T for array in part])
+    return found

@@ -232,6 +232,57 @@ def panels(n: int, height: float = 3.0) -> "tuple[Figure, list[Axes]]":
         return _new_figure(n, height)
 
 
+def blocks(columns: Mapping[str, Sequence[str | Sequence[str]]], unit: float = 0.5) -> "Figure":
+    """Draw columns of blocks, to be read from the bottom to the top, side by side.
+
+    Args:
+        columns: title -> blocks in the order in which they compute. A list of names has a way around it, and a sum at
+            its end.
+        unit: inches from one block to the next.
+
+    Returns:
+        The figure.
+
+    Raises:
+        ValueError: there is nothing to draw.
+    """
+    if not columns or not all(columns.values()):
+        raise ValueError("blocks: there is nothing to draw: give at least one block for each title.")
+    heights = [sum(1 if isinstance(part, str) else len(part) + 1 for part in column) for column in columns.values()]
+    with _style():
+        figure, axes = _new_figure(len(columns), unit * (max(heights) + 1.6) + 0.4)
+        for ax, (title, column) in zip(axes, columns.items(), strict=True):
+            _draw_column(ax, column)
+            ax.set(title=title, xlim=(-2.2, 2.2), ylim=(-1, max(heights) + 0.6))
+            ax.set_axis_off()
+        return figure
+
+
+def _draw_column(ax: "Axes", column: Sequence[str | Sequence[str]]) -> None:
+    line = {"color": QUIET, "linewidth": 1.3, "zorder": 1}
+
+    def arrow(start: tuple[float, float], end: tuple[float, float]) -> None:
+        style = {"arrowstyle": "->", "color": QUIET, "linewidth": 1.3, "shrinkA": 0, "shrinkB": 0}
+        ax.annotate("", end, start, arrowprops=style, zorder=1)
+
+    def draw(text: str, y: float) -> None:
+        face = WASH if text != "+" else PAPER
+        box = {"boxstyle": "round,pad=0.35" if text != "+" else "circle,pad=0.2", "facecolor": face, "edgecolor": QUIET}
+        ax.text(0, y, text, ha="center", va="center", bbox=box, zorder=2)
+
+    y = 0.0
+    for part in column:
+        names = [part] if isinstance(part, str) else [*part, "+"]
+        if not isinstance(part, str):
+            around, end = y - 0.55, y + len(part)
+            ax.plot([0, 1.6, 1.6], [around, around, end], **line)
+            arrow((1.6, end), (0.16, end))
+        for name in names:
+            draw(name, y)
+            y += 1
+    arrow((0, -0.9), (0, y - 0.1))
+
+
 # ---- matrices -----------------------------------------------------------------------------------------------------
 
 

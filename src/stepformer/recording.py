@@ -164,6 +164,20 @@ def leaf(
     return copy
 
 
+def axes_of(array: np.ndarray) -> tuple[str, ...] | None:
+    """How the open recording calls the axes of a tensor, for results whose axes are named after those of an input.
+
+    Args:
+        array: a declared leaf or the result of a recorded op.
+
+    Returns:
+        One name per axis; None outside `record()`, and for an array that the recording does not know.
+    """
+    recorder = _recorder.get()
+    found = recorder.position.get(id(array)) if recorder is not None else None
+    return None if found is None else recorder.trace.tensors[found].axes
+
+
 def _axis_names(axes: Any, where: str) -> tuple[str, ...]:
     axes = (axes,) if isinstance(axes, str) else axes
     if not isinstance(axes, Sequence) or not all(isinstance(axis, str) for axis in axes):

@@ -429,7 +429,7 @@ def _most_cells(name: str, inputs: Sequence[np.ndarray], attributes: Mapping[str
     Most results are as large as what the inputs broadcast to, or smaller.
     """
     shapes = [np.shape(x) for x in inputs]
-    if name == "concat":
+    if name in ("concat", "stack"):
         return sum(map(math.prod, shapes))
     if name == "one_hot":
         columns = attributes.get("vocab_size")
@@ -445,6 +445,8 @@ def _most_cells(name: str, inputs: Sequence[np.ndarray], attributes: Mapping[str
         width, height = (d, m) if name == "add_pairs" else (k, 1)
         leading = _broadcast(left, right)
         return math.prod(leading) * n * width * height if leading is not None else 0
+    if name.startswith("convolve"):
+        return _padded_cells(shapes[0], attributes)
     if name == "zero_masked" and all(len(shape) > 1 for shape in shapes):
         leading = _broadcast(shapes[0][:-2], shapes[1][:-2])
         return math.prod(leading) * math.prod(shapes[0][-2:]) if leading is not None else 0
@@ -452,6 +454,15 @@ def _most_cells(name: str, inputs: Sequence[np.ndarray], attributes: Mapping[str
         whole = _broadcast(*shapes)
         return math.prod(whole) if whole is not None else 0
     return 0
+
+
+def _padded_cells(shape: Sequence[int], attributes: Mapping[str, Any]) -> int:
+    """The cells of the input of a convolution with the zeros around it."""
+    before, after, padding = (attributes.get(name, 0) for name in ("before", "after", "padding"))
+    if len(shape) < 2 or not all(isinstance(size, int) for size in (before, after, padding)):
+        return 0
+    *others, rows, columns = shape
+    return math.prod(others) * (rows + before + after + 2 * padding) * (columns + 2 * padding)
 
 
 PAIRS = ("matmul", "add_pairs", "causal_mask", "distance_bias")

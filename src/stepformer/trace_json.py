@@ -122,7 +122,7 @@ def from_json(text: str) -> Trace:
     if not isinstance(text, str):
         raise TraceError(f"from_json reads JSON text; this is {type(text).__name__}.")
     try:
-        document = json.loads(text, parse_constant=_refuse_constant)
+        document = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unique_keys)
     except TraceError:
         raise
     except (ValueError, RecursionError) as error:  # a number of thousands of digits is a plain ValueError
@@ -141,6 +141,15 @@ def from_json(text: str) -> Trace:
 
 def _refuse_constant(text: str) -> None:
     raise TraceError(f"The trace holds {text}, which is not JSON.")
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """JSON lets a key stand twice, and readers differ in which of the two they take."""
+    result = dict(pairs)
+    if len(result) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise TraceError(f"The trace holds an object with the key {max(keys, key=keys.count)!r} more than once.")
+    return result
 
 
 def _read(document: Mapping[str, Any]) -> Trace:

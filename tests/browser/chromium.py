@@ -17,6 +17,9 @@ HINT = (
     "Playwright install it; or name one: STEPFORMER_CHROMIUM=/path/to/chromium."
 )
 
+# Our own elements, as a CSS selector.
+ELEMENTS = ":is(stepformer-player, stepformer-exercise, stepformer-word-map, stepformer-ledger)"
+
 DESKTOP = {"width": 1280, "height": 900}
 PHONE = {"width": 390, "height": 844}
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import build_book
 import pytest
-from chromium import DESKTOP, FLAGS, HINT, find_chromium
+from chromium import DESKTOP, ELEMENTS, FLAGS, HINT, find_chromium
 from helpers import missing
 from playwright.sync_api import Browser, Page, sync_playwright
 from probe import write_page
@@ -108,9 +108,7 @@ def show_on_page(tmp_path, open_page):
 
     def show_on_page(*elements, **options):
         page = open_page(write_page(tmp_path, *elements), **options)
-        page.wait_for_selector(
-            ":is(stepformer-player, stepformer-exercise):is([data-ready], [data-error])", state="attached"
-        )
+        page.wait_for_selector(f"{ELEMENTS}:is([data-ready], [data-error])", state="attached")
         return page
 
     return show_on_page

@@ -1,7 +1,7 @@
 """Every page for every reader: on a phone, with assistive technology, without JavaScript, in print."""
 
 import pytest
-from chromium import DESKTOP, PHONE
+from chromium import DESKTOP, ELEMENTS, PHONE
 from helpers import ROOT, finished_chapters, require_node, toc_files
 
 every_page = pytest.mark.parametrize("name", toc_files())
@@ -31,8 +31,7 @@ RULES = {"light": {}, "dark": {"runOnly": ["color-contrast"]}}
 def test_axe_finds_nothing_in_our_elements(name, scheme, served, open_page):
     require_node("axe-core")
     page = open_page(f"{served}/{name}.html", color_scheme=scheme, viewport=DESKTOP)
-    ours = [selector for selector in ("stepformer-player", "stepformer-exercise", "figure.machine")
-            if page.locator(selector).count()]  # fmt: skip
+    ours = [selector for selector in (ELEMENTS, "figure.machine") if page.locator(selector).count()]
     if not ours:
         return
     page.evaluate((ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js").read_text(encoding="utf-8"))

@@ -9,7 +9,13 @@ from stepformer import Trace
 # The arithmetic of every cell of every result, evaluated by code that shares nothing with the player's own.
 EXPLAINED = """({player}) => {
   const functions = {exp: Math.exp, log: Math.log, max: Math.max, sqrt: Math.sqrt, tanh: Math.tanh,
-                     square: (x) => x * x, sin: Math.sin, cos: Math.cos, power: Math.pow};
+                     square: (x) => x * x, sin: Math.sin, cos: Math.cos, power: Math.pow,
+                     erf: (x) => {  // Simpson's rule on the bell curve
+                       const n = 20000, h = x / n, bell = (i) => Math.exp(-((i * h) ** 2));
+                       let area = bell(0) + bell(n);
+                       for (let i = 1; i < n; i++) area += (i % 2 ? 4 : 2) * bell(i);
+                       return 2 / Math.sqrt(Math.PI) * area * h / 3;
+                     }};
   const workOut = {
     num: ({value}) => value,
     ref: ({value}) => value,

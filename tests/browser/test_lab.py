@@ -24,6 +24,7 @@ PROBE = [
     "player = show(examples.attention(), start='scores')\nplayer",
     "print(player.edits, player.values['query'][0, 0])",
     "player.set('query', (1, 1), -2.5)",
+    "from stepformer import word_map\nfrom stepformer.data import vectors\nword_map.show(vectors.load())",
 ]
 
 # JupyterLab talks on the console and asks its own server for what is not there; none of it is ours.
@@ -140,3 +141,17 @@ def test_an_edit_in_the_page_reaches_python_and_an_edit_in_python_reaches_the_pa
 
     run_cell(page, 3)
     page.wait_for_function("(element) => element.player.values('query')[1][1] === -2.5", arg=view.element_handle())
+
+
+def test_the_word_map_gets_the_whole_table_from_python(open_notebook):
+    page = open_notebook("probe.ipynb")
+    run_cell(page, 4)
+    view = page.locator(".jp-OutputArea-output stepformer-word-map[data-ready]")
+    view.wait_for(state="attached")
+    assert view.get_attribute("data-words") == "79"
+    view.get_by_role("textbox").fill("elephant")
+    view.get_by_role("textbox").press("Enter")
+    view.get_by_role("status").get_by_role("button", name="Load all").click()
+    page.wait_for_selector("stepformer-word-map[data-query='elephant'][data-words='4000']")
+    requests = page.evaluate("performance.getEntriesByType('resource').map((entry) => entry.name)")
+    assert not [name for name in requests if "vectors.js" in name], "JupyterLab has no such file"

@@ -3,11 +3,11 @@
 import re
 
 import pytest
+from chromium import ELEMENTS
 from helpers import calls_of_show, fault, finished_chapters, toc_files
 from normalise_notebook import read
 
 PAGES = toc_files()
-ELEMENTS = "stepformer-player, stepformer-exercise"
 
 every_page = pytest.mark.parametrize("name", PAGES)
 every_chapter = pytest.mark.parametrize("path", finished_chapters(), ids=lambda path: path.stem)
@@ -37,7 +37,7 @@ def stored_elements(path):
     """How many players and exercises the stored outputs of a chapter hold."""
     html = [output.data.get("text/html", "") for cell in read(path).cells for output in cell.get("outputs", [])
             if "data" in output]  # fmt: skip
-    return len(re.findall(r"<stepformer-(?:player|exercise)\b", "".join(html)))
+    return len(re.findall(r"<stepformer-(?:player|exercise|word-map|ledger)\b", "".join(html)))
 
 
 @fault("BOOK-02", "BOOK-08")
@@ -73,6 +73,7 @@ DRIVE = """element => {
   const all = () => JSON.stringify(results.map((name) => player.values(name)));
   player.reset();
   const start = all();
+  player.fold([]);
   player.goto(0);
   let stepped = 0;
   for (let i = 1; i < payload.steps.length; i++) {

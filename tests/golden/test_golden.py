@@ -42,7 +42,7 @@ def answers():
 def test_python_gives_what_torch_gave(name, k, traces):
     run = FILES[name]["runs"][k]
     again = traces[name].run({key: array(x) for key, x in run["overrides"].items()})
-    assert len(run["expected"]) == 2
+    assert len(run["expected"]) >= 2
     for key, expected in run["expected"].items():
         assert_agree(again[key], array(expected), TOLERANCE, key)
 

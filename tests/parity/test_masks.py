@@ -33,3 +33,9 @@ def test_padding_masks_and_target_masks_agree(shape, pad_id):
     )
     assert_agree(masks.target_mask(tokens, x, pad_id), both, 0)
     assert_agree(nn.target_mask(torch.as_tensor(tokens), torch.as_tensor(x), pad_id), both, 0)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_a_causal_mask_is_true_where_torchs_adds_nothing(n):
+    added = torch.nn.Transformer.generate_square_subsequent_mask(n)
+    assert_agree(nn.causal_mask(torch.zeros(n, 3), torch.zeros(n, 3)), added == 0, 0)

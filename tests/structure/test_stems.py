@@ -17,8 +17,17 @@ class Stem:
     chapter: str
 
 
+NOT_YET = "[its chapter comes with the chapters on encoder, decoder and the whole model]"
+
 STEMS = {
+    "feed_forward": Stem(
+        "feed_forward.py", "feed_forward.py", "test_feed_forward.py", "02_feed_forward_and_convolution.ipynb"
+    ),
+    "convolution": Stem(
+        "convolution.py", "convolution.py", "test_convolution.py", "02_feed_forward_and_convolution.ipynb"
+    ),
     "attention": Stem("attention.py", "attention.py", "test_attention.py", "05_attention.ipynb"),
+    "embedding": Stem("embedding.py", "embedding.py", "test_embedding.py", "01_tokens_and_vectors.ipynb"),
     "positional_encoding": Stem(
         "positional_encoding.py",
         "positional_encoding.py",
@@ -37,13 +46,30 @@ STEMS = {
         "test_multi_head_attention.py",
         "08_multi_head_attention.ipynb",
     ),
-    "loss": Stem(
-        "loss.py",
-        "[torch's own cross_entropy is the twin: nothing to add]",
-        "test_loss.py",
-        "00_what_you_need.ipynb",
+    "loss": Stem("loss.py", "loss.py", "test_loss.py", "00_what_you_need.ipynb"),
+    "sampling": Stem("sampling.py", "sampling.py", "test_sampling.py", "13_output.ipynb"),
+    "backward": Stem(
+        "backward.py",
+        "[torch's own autograd is the twin: nothing to add]",
+        "test_backward.py",
+        "15_gradients.ipynb",
+    ),
+    "recurrent": Stem("recurrent.py", "recurrent.py", "test_recurrent.py", "03_recurrent.ipynb"),
+    "encoder_decoder": Stem(
+        "encoder_decoder.py", "encoder_decoder.py", "test_encoder_decoder.py", "04_encoder_decoder.ipynb"
     ),
     "masks": Stem("masks.py", "masks.py", "test_masks.py", "05_attention.ipynb"),
+    "input_block": Stem("input_block.py", "input_block.py", "test_input_block.py", "10_input_block.ipynb"),
+    "normalization": Stem("normalization.py", "normalization.py", "test_normalization.py", "11_encoder.ipynb"),
+    "encoder": Stem("encoder.py", "encoder.py", "test_encoder.py", "11_encoder.ipynb"),
+    "decoder": Stem("decoder.py", "decoder.py", "test_decoder.py", "12_decoder.ipynb"),
+    "transformer": Stem("transformer.py", "transformer.py", "test_transformer.py", "14_transformer.ipynb"),
+    "torch_names": Stem(
+        "[torch's names matter where torch's modules are: the reference has ours alone]",
+        "torch_names.py",
+        "test_torch_names.py",
+        "[a dictionary of names, not a concept: the chapter of the whole model uses it]",
+    ),
 }
 
 FOLDERS = {

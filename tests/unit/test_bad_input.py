@@ -45,6 +45,14 @@ class TestHugeResults:
             ([stored_leaf("a", 9000, 1), stored_leaf("b", 1, 9000), RESULT], [step("add", [0, 1], 2)]),
             ([stored_leaf("a", 9000, 1), stored_leaf("b", 9000, 1), RESULT], [step("add_pairs", [0, 1], 2)]),
             ([stored_leaf("a", 9000, 1), stored_leaf("b", 9000, 1), RESULT], [step("causal_mask", [0, 1], 2)]),
+            (
+                [stored_leaf("x", 4, 3), stored_leaf("w", 2, 3, 5), stored_leaf("b", 5), RESULT],
+                [step("convolve_1d", [0, 1, 2], 3, before=10**9, after=0, stride=10**9, dilation=1)],
+            ),
+            (
+                [stored_leaf("x", 1, 4, 3), stored_leaf("w", 2, 1, 2, 2), stored_leaf("b", 2), RESULT],
+                [step("convolve_2d", [0, 1, 2], 3, padding=10**6, stride=10**6)],
+            ),
             ([stored_leaf("t", 3, dtype="int"), RESULT], [step("one_hot", [0], 1, vocab_size=10**14)]),
             ([stored_leaf("t", 9000, dtype="int"), stored_leaf("b", 2, 9000), RESULT], [step("embed", [0, 1], 2)]),
             (
@@ -168,6 +176,17 @@ class TestCommandLine:
         path.write_text(document(tensors, [step("matmul", [0, 1], 2)]))
         assert cli.main(["trace", str(path)]) == 0
         assert "c = matmul(a, b)  (3, 0)" in capsys.readouterr().out
+
+    def test_names_do_not_steer_the_terminal(self, tmp_path, capsys):
+        path = tmp_path / "program.json"
+        steering = "\x1b]0;title\x07\r\n\u202e名"
+        path.write_text(document([stored_leaf(steering, 1), {"name": "c", "axes": ["i"], "dtype": "float"}],
+                                 [step("copy", [0], 1)]))  # fmt: skip
+        assert cli.main(["trace", str(path)]) == 0
+        assert capsys.readouterr().out.startswith(r"c = copy(\x1b]0;title\x07\r\n\u202e名)  (1,)" + "\n")
+        path.write_text(document([stored_leaf(steering, 1), stored_leaf(steering, 1)], []))
+        assert cli.main(["trace", str(path)]) == 1
+        assert not set(capsys.readouterr().err[:-1]) & set("\x1b\x07\r\n\u202e")
 
     @pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
     @pytest.mark.parametrize("options", [[], ["--json"]])
@@ -327,3 +346,132 @@ def test_attention_in_torch_refuses_a_width_of_0_as_the_reference_does(need_weig
     given = torch.ones(2, 0), torch.ones(4, 0), torch.ones(4, 5)
     with pytest.raises(ValueError, match="width must be 1 or more"):
         attention.scaled_dot_product_attention(*given, need_weights=need_weights)
+
+
+class TestTorchModules:
+    """Every module of `stepformer.nn` names the argument and its rule; torch alone takes some of these silently."""
+
+    @pytest.mark.parametrize("size", [0, -1, 2.5, np.nan, None, "4", True])
+    @pytest.mark.parametrize(
+        ("name", "make"),
+        [
+            ("d_model", lambda nn, size: nn.FeedForward(size, 8)),
+            ("d_model", lambda nn, size: nn.LayerNorm(size)),
+            ("vocab_size", lambda nn, size: nn.Embedding(size, 4)),
+            ("width", lambda nn, size: nn.Convolution1d(4, 4, size)),
+            ("window", lambda nn, size: nn.Convolution2d(1, 1, size)),
+            ("d_hidden", lambda nn, size: nn.GRU(4, size)),
+            ("n_layers", lambda nn, size: nn.LSTM(4, 4, size)),
+            ("d_k", lambda nn, size: nn.SelfAttention(4, size)),
+            ("d_k", lambda nn, size: nn.CrossAttention(4, size)),
+            ("d_attention", lambda nn, size: nn.AdditiveAttention(4, 4, size)),
+            ("d_v", lambda nn, size: nn.MultiHeadAttention(8, 2, 4, 4 if size is None else size)),
+            ("max_len", lambda nn, size: nn.SinusoidalPositions(4, size)),
+            ("max_len", lambda nn, size: nn.LearnedPositions(size, 4)),
+            ("d_k", lambda nn, size: nn.Rotary(size)),
+        ],
+    )
+    def test_sizes(self, name, make, size):
+        nn = pytest.importorskip("stepformer.nn")
+        if name == "d_v" and size is None:
+            return
+        with pytest.raises((TypeError, ValueError), match=rf"^{name} is .*; it must be"):
+            make(nn, size)
+
+    def test_sizes_of_numpy(self):
+        nn = pytest.importorskip("stepformer.nn")
+        assert nn.GRU(np.int64(4), np.int64(3)).hidden_size == 3
+        assert nn.Transformer(5, 5, np.int64(8), np.int64(2), np.int64(1), 8).pad_id == 0
+
+    @pytest.mark.parametrize("dropout", [-0.1, 1, np.nan, None, "x", True])
+    def test_dropout_of_the_function_too(self, dropout):
+        nn = pytest.importorskip("stepformer.nn")
+        import torch
+
+        x = torch.ones(2, 2)
+        with pytest.raises((TypeError, ValueError), match=r"dropout is .*share"):
+            nn.scaled_dot_product_attention(x, x, x, dropout=dropout)
+
+    @pytest.mark.parametrize(
+        ("call", "message"),
+        [
+            (lambda nn, x: nn.SinusoidalPositions(4, 5)(x, -3), "start is -3"),
+            (lambda nn, x: nn.SinusoidalPositions(4, 5)(x[..., :1]), "x has shape .* d_model = 4"),
+            (lambda nn, x: nn.SinusoidalPositions(4, 5, np.nan), "base is nan"),
+            (lambda nn, x: nn.Rotary(4, 0), "base is 0"),
+            (lambda nn, x: nn.LayerNorm(4, np.inf), "eps is inf"),
+            (lambda nn, x: nn.distance_bias(x, x, np.inf), "slope is inf"),
+            (lambda nn, x: nn.top_k(x, np.nan), "k is nan"),
+            (lambda nn, x: nn.padding_mask(x.long(), 0.5), "pad_id is 0.5"),
+            (lambda nn, x: nn.Embedding(5, 4)([1, 2]), "tokens must be a tensor of token ids; this is list"),
+            (lambda nn, x: nn.MultiHeadAttention(8, 2.5), "n_heads = 2.5"),
+            (lambda nn, x: nn.GRU(4, 3)(x[:, :0]), "x has shape"),
+            (lambda nn, x: nn.GRU(4, 3)(x[0, 0]), "x has shape"),
+            (lambda nn, x: nn.GRU(4, 3)(x.repeat(3, 1, 1), hidden=x.new_ones(2, 3, 1, 3)), "hidden has shape"),
+            (lambda nn, x: nn.Encoder(1, 4, 2, 4)(x, x.new_ones(3, 1, 2) > 0), "mask has shape .* the query"),
+            (lambda nn, x: nn.cross_entropy(x, x[..., 0].long() + 4, 0), "targets go from 5 to 5"),
+            (lambda nn, x: nn.cross_entropy(x, x[..., 0], 0), "targets must be token ids"),
+        ],
+    )
+    def test_arguments(self, call, message):
+        nn = pytest.importorskip("stepformer.nn")
+        import torch
+
+        with pytest.raises((TypeError, ValueError), match=message):
+            call(nn, torch.ones(2, 2, 4))
+
+    def test_ids_of_any_whole_kind_are_ids(self):
+        nn = pytest.importorskip("stepformer.nn")
+        import torch
+
+        embedding, ids = nn.Embedding(5, 4), torch.tensor([[1, 4]])
+        logits = torch.randn(1, 2, 5)
+        for kind in (torch.uint8, torch.int8, torch.int16, torch.int32):
+            assert torch.equal(embedding(ids.to(kind)), embedding(ids))
+            assert torch.equal(nn.cross_entropy(logits, ids.to(kind), 0), nn.cross_entropy(logits, ids, 0))
+
+    def test_a_cache_belongs_to_its_sentences_and_its_source(self):
+        nn = pytest.importorskip("stepformer.nn")
+        import torch
+
+        model = nn.Transformer(7, 9, 8, 2, 2, 8).eval()
+        memory, mask = model.encode(torch.tensor([[1, 2, 3], [4, 5, 0]]))
+        cache = model.decode(torch.tensor([[1], [2]]), memory, mask).cache
+        new = torch.tensor([[3], [4]])
+        for given, message in [
+            ((new[:1], memory[:1], mask[:1], cache), "the cache holds sentences"),
+            ((new, memory[:, :2], mask[..., :2], cache), "a cache belongs to one source"),
+            ((new, memory, mask, cache._replace(layers=cache.layers[:1])), "cache holds 1 layers"),
+        ]:
+            with pytest.raises(ValueError, match=message):
+                model.decode(*given)
+        # Two words of target for two sentences: a mask without its middle axis would fit by chance.
+        with pytest.raises(ValueError, match="memory_mask has shape"):
+            model.decode(torch.tensor([[1, 2], [2, 3]]), memory, mask[:, 0])
+        attention = nn.MultiHeadAttention(8, 2)
+        _, known = attention.step(torch.ones(2, 1, 8))
+        with pytest.raises(ValueError, match="cache holds keys of shape"):
+            attention.step(torch.ones(3, 1, 8), known)
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            (lambda own: own.encoder, "takes a torch.nn.Transformer; this is TransformerEncoder"),
+            (lambda own: setattr(own.decoder.layers[0], "norm_first", True), "one number of heads, norm_first"),
+            (lambda own: setattr(own.decoder.layers[0].norm2, "eps", 0.1), "epsilons"),
+            (lambda own: setattr(own.decoder.layers[0].multihead_attn, "num_heads", 4), "one number of heads"),
+            (lambda own: setattr(own.decoder, "layers", own.encoder.layers), "TransformerEncoderLayer"),
+            (lambda own: setattr(own.encoder, "layers", own.encoder.layers[:0]), "one layer or more"),
+        ],
+    )
+    def test_a_foreign_model_is_not_taken_for_one_of_torch(self, change, message):
+        nn = pytest.importorskip("stepformer.nn")
+        import torch
+
+        own = torch.nn.Transformer(8, 2, 1, 1, 8, batch_first=True)
+        with pytest.raises((TypeError, ValueError), match=message):
+            nn.Transformer.from_torch(change(own) or own, 5, 5)
+
+
+def test_gelu_of_a_huge_number_is_that_number():
+    assert ops.gelu(np.array([1e308])).tolist() == [1e308]

@@ -13,6 +13,7 @@ BARS = {
     "import_time": {"more_than_numpy", "heavy_modules"},
     "latency": {"type_toy_p95", "type_64x64_p95", "slide_toy_p95", "slide_64x64_p95"},
     "multi_head": {"ratio", "ratio_weights", "misfit"},
+    "transformer_step": {"ratio", "peak_ratio"},
     "page": {"weight", "weight_with_math", "weight_own", "mounted_ratio", "mounted_ratio_slow"},
 }
 

@@ -73,11 +73,31 @@ def test_add_pairs_adds_every_row_to_every_row():
     agree(result, [[[11, 22], [31, 42.0], [51, 62]], [[13, 24], [33, 44], [53, 64]]])
 
 
+def test_row_norm_is_the_length_of_each_row():
+    agree(ops.row_norm([[3.0, -4.0], [0.0, 0.0], [5.0, 12.0]]), [[5.0], [0.0], [13.0]])
+    agree(ops.row_norm([2.0, 3.0, 6.0]), [7.0])
+
+
 def test_total_adds_up_along_one_axis_which_is_then_gone():
     agree(ops.total([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), [6.0, 15.0])
     agree(ops.total([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], axis=0), [5.0, 7.0, 9.0])
     agree(ops.total([1.0, 2.0, 3.0]), 6.0)
     assert ops.total(f(2, 3, 5), axis=-2).shape == (2, 5)
+
+
+def test_row_total_adds_up_each_row_and_keeps_a_column():
+    agree(ops.row_total([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), [[6.0], [15.0]])
+    agree(ops.row_total([1.0, 2.0]), [3.0])
+    assert ops.row_total(f(2, 3, 5)).shape == (2, 3, 1)
+
+
+def test_positive_is_the_slope_of_relu_and_0_at_its_kink():
+    agree(ops.positive([[-2.0, 0.0, -0.0], [1e-300, 0.5, INF]]), [[0.0, 0.0, 0.0], [1.0, 1.0, 1.0]])
+
+
+def test_gelu_slope_is_half_at_0_and_that_of_relu_far_away():
+    agree(ops.gelu_slope([0.0, 40.0, -40.0]), [0.5, 1.0, 0.0])
+    agree(ops.gelu_slope([1.0]), [0.8413447460685429 + 0.24197072451914337], 1e-14)
 
 
 def test_count_rows_counts_the_rows_of_a_matrix():
@@ -202,6 +222,15 @@ def test_cross_entropy_of_a_probability_too_small_for_a_number_is_finite():
     with np.errstate(all="raise", under="ignore"):
         agree(ops.cross_entropy(logits, [1]), [1000.0])
         agree(ops.cross_entropy(-logits, [0]), [1000.0])
+
+
+def test_the_ops_of_recurrent_networks():
+    agree(ops.sigmoid([0.0, np.log(3.0), -np.log(3.0), -800.0]), [0.5, 0.75, 0.25, 0.0])
+    agree(ops.row([[1.0, 2.0], [3.0, 4.0]], index=1), [3.0, 4.0])
+    agree(ops.stack([1.0, 2.0], [3.0, 4.0]), [[1.0, 2.0], [3.0, 4.0]])
+    word_then_padding = [[True, False]]
+    agree(ops.hold([1.0], [5.0], word_then_padding, index=0), [1.0])
+    agree(ops.hold([1.0], [5.0], word_then_padding, index=1), [5.0])
 
 
 def test_relu_and_tanh():

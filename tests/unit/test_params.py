@@ -199,3 +199,9 @@ def test_parameters_that_something_else_wrote_are_refused(tmp_path, note, shown)
 def test_a_file_that_is_not_there_is_named(tmp_path):
     with pytest.raises(FileNotFoundError, match="nowhere"):
         params.load(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("options", [{"bias": False}, {"proj_size": 2}])
+def test_a_recurrent_layer_that_ours_can_not_be_is_refused_by_name(options):
+    with pytest.raises(ValueError, match=r"'weight_hh_l0' has shape .* without a projection"):
+        params.to_arrays(torch.nn.LSTM(4, 3, **options).state_dict())

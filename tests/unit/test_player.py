@@ -4,11 +4,12 @@ import json
 
 import numpy as np
 import pytest
+import traitlets
 from agreement import assert_agree
 from calls import f
 from helpers import fault
 
-from stepformer import Break, Edit, Trace, TraceError, leaf, ops, record, show
+from stepformer import Break, Edit, Trace, TraceError, leaf, ops, record, scope, show
 from stepformer.reference.attention import scaled_dot_product_attention
 from stepformer.widgets import Player, player_html
 
@@ -81,6 +82,47 @@ def test_start_is_a_step_or_the_name_of_its_result(start, step):
 def test_a_start_that_is_no_step_is_refused(start, error, message):
     with pytest.raises(error, match=message):
         show(TRACE, start=start)
+
+
+def nested():
+    """Steps in the scopes a, a.layers.0.b, a.layers.0, a.layers.1.b and none."""
+    with record() as trace:
+        x = leaf("x", f(2, 3), ("i", "j"))
+        with scope("a"):
+            x = ops.relu(x)
+            for i in range(2):
+                with scope(f"layers.{i}"):
+                    with scope("b"):
+                        x = ops.tanh(x)
+                    x = ops.relu(x)
+        ops.softmax(x, name="end")
+    return trace
+
+
+LAYERS = ["a.layers.0", "a.layers.0.b", "a.layers.1", "a.layers.1.b"]
+
+
+@pytest.mark.parametrize(
+    ("fold", "scopes"),
+    [
+        (0, ["a", *LAYERS]),
+        (1, LAYERS),
+        (2, ["a.layers.0.b", "a.layers.1.b"]),
+        (9, []),
+        ((), []),
+        ("b", ["a.layers.0.b", "a.layers.1.b"]),
+        (["layers.1", "a.layers.0.b"], ["a.layers.0.b", "a.layers.1"]),
+    ],
+)
+def test_fold_is_a_depth_or_names_of_scopes(fold, scopes):
+    assert json.loads(show(nested(), fold=fold).payload).get("fold", []) == scopes
+    assert json.dumps(scopes, separators=(",", ":")) in show(nested(), fold=fold).html() or not scopes
+
+
+@pytest.mark.parametrize("fold", [["nowhere"], "layers", -1, True, 1.5, [1], None])
+def test_a_fold_that_names_no_scope_is_refused(fold):
+    with pytest.raises(TraceError, match="fold: "):
+        show(nested(), fold=fold)
 
 
 @fault("VIZ-12")
@@ -217,6 +259,48 @@ def test_a_value_that_does_not_fit_is_refused_and_changes_nothing(player, name, 
     with pytest.raises(error, match=message):
         player.set(name, index, value)
     assert state_of(player) == before
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        "query",
+        ["query", [0, 0]],
+        ["nobody", [0, 0], 1.0],
+        [3, [0, 0], 1.0],
+        ["query", 0, 1.0],
+        ["query", [0, -1], 1.0],
+        ["query", [0, 0.5], 1.0],
+        ["query", [0, 0], "1"],
+        ["query", [0, 0], None],
+        ["query", [0, 0], float("nan")],
+    ],
+)
+def test_edits_of_another_form_are_refused_when_they_arrive(player, edit):
+    player.set("query", (0, 1), 2.5)
+    before = state_of(player)
+    with pytest.raises(traitlets.TraitError, match="edits: "):
+        player.set_state({"edits": [edit]})
+    assert state_of(player) == before
+
+
+@pytest.mark.parametrize("state", [{"step": 99}, {"step": -1}, {"step": "0"}, {"step": True}, {"breaks": ["soft"]},
+                                   {"breaks": "hard"}, {"breaks": [["hard"]]}])  # fmt: skip
+def test_a_state_that_the_program_does_not_have_is_refused_when_it_arrives(player, state):
+    before = state_of(player)
+    with pytest.raises(traitlets.TraitError, match="state: "):
+        player.set_state({"state": state})
+    assert state_of(player) == before
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [(["query", [9, 0], 1.0], "outside 'query'"), (["src", [0], 1.5], "holds values of kind int64")],
+)
+def test_an_edit_that_does_not_fit_the_values_is_an_error_in_plain_words(player, edit, message):
+    player.edits = [edit]
+    with pytest.raises(TraceError, match=f"edits: .*{message}"):
+        player.values  # noqa: B018
 
 
 # ---- what is stored -----------------------------------------------------------------------------------------------

@@ -36,6 +36,7 @@ FIGURES = {
     "curves": lambda: plots.curves(
         X, {"formula": X}, points={"measured": X}, x_label="$d_k$", y_label="variance", log_x=True, log_y=True
     ),
+    "blocks": lambda: plots.blocks({"post": [["attention"], "norm"], "pre": [["norm", "attention"], "norm"]}),
     "histograms": lambda: plots.histograms({"one": np.arange(9.0), "two": np.ones(4)}, x_label="score"),
 }
 
@@ -134,6 +135,23 @@ def test_panels_are_drawn_in_with_ax():
     assert repr(figure) == "Figure: cost: y against x"
 
 
+def test_blocks_stand_in_the_order_of_computing_and_a_list_ends_in_a_sum():
+    post, pre = plots.blocks({"post": [["a"], "b"], "pre": [["b", "a"], "c"]}).axes
+
+    def order(ax):
+        return [
+            text.get_text() for text in sorted(ax.texts, key=lambda text: text.get_position()[1]) if text.get_text()
+        ]
+
+    assert order(post) == ["a", "+", "b"]
+    assert order(pre) == ["b", "a", "+", "c"]
+    # The way around begins below the first block of the list and ends at the sum.
+    for ax, end in ((post, 1.0), (pre, 2.0)):
+        (around,) = ax.lines
+        assert around.get_ydata()[0] < 0
+        assert around.get_ydata()[-1] == end
+
+
 def test_ticks_are_in_the_books_font_also_when_matplotlib_chose_them():
     ax = plots.curves([0, 1], {"a": [0, 7]}, x_label="x", y_label="y").axes[0]
     fonts = {label.get_fontproperties().get_name() for label in [*ax.get_xticklabels(), *ax.get_yticklabels()]}
@@ -158,6 +176,8 @@ def test_ticks_are_in_the_books_font_also_when_matplotlib_chose_them():
         (lambda: plots.curves(X, x_label="x", y_label="y"), "nothing to draw"),
         (lambda: plots.histograms({"a": [np.nan]}, x_label="x"), "finite"),
         (lambda: plots.histograms({}, x_label="x"), "must hold numbers"),
+        (lambda: plots.blocks({}), "nothing to draw"),
+        (lambda: plots.blocks({"empty": []}), "nothing to draw"),
     ],
 )
 def test_what_can_not_be_drawn_is_refused_by_name(call, message):

@@ -293,6 +293,14 @@ def test_what_is_not_json_is_refused(text, message):
         Trace.from_json(text)
 
 
+def test_a_key_that_stands_twice_is_refused():
+    text = example().to_json()
+    for twice in ('"title":"a","title":', '"op":"relu","op":'):
+        key = twice.split('"')[1]
+        with pytest.raises(TraceError, match=f"the key '{key}' more than once"):
+            Trace.from_json(text.replace(f'"{key}":', twice, 1))
+
+
 def test_a_number_too_large_for_a_float_is_refused():
     text = TEXT.replace('"data":[-', '"data":[-1e999,-', 1)
     assert text != TEXT

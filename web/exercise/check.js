@@ -9,7 +9,7 @@
  *   near: string}} ChoiceKey
  * @typedef {{right: boolean, verdict: 'right'|'known'|'other'|'unreadable', message: string}} Verdict
  */
-import { parseNumber } from '../player/number.js';
+import { parseGrouped, parseNumber } from '../player/number.js';
 import { t } from '../player/text.js';
 
 /** The last bit of a number must not decide: an answer exactly at the tolerance still counts. */
@@ -53,17 +53,23 @@ function checkChoice(key, [chosen]) {
 }
 
 function checkNumbers(key, values) {
-  const numbers = [];
+  // A comma may part decimals or thousands: 32,768 is right where either reading is.
+  const decimals = [];
+  const thousands = [];
   for (const value of values) {
     const text = String(value ?? '');
     if (!text.trim()) return unreadable('missing_number');
-    const number = parseNumber(text);
-    if (number === null) return unreadable('not_a_number', { text });
-    numbers.push(number);
+    const decimal = parseNumber(text) ?? parseGrouped(text);
+    if (decimal === null) return unreadable('not_a_number', { text });
+    decimals.push(decimal);
+    thousands.push(parseGrouped(text) ?? decimal);
   }
   const fits = (answer) =>
-    numbers.length === answer.length &&
-    numbers.every((x, i) => Math.abs(x - answer[i]) <= key.tolerance + LAST_BIT);
+    [decimals, thousands].some(
+      (numbers) =>
+        numbers.length === answer.length &&
+        numbers.every((x, i) => Math.abs(x - answer[i]) <= key.tolerance + LAST_BIT),
+    );
   return verdict(
     key,
     key.accept.some(fits),

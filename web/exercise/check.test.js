@@ -34,6 +34,16 @@ test('the right numbers are right, within the tolerance and in any spelling', ()
   }
 });
 
+test('thousands may be parted as the book parts them; a decimal comma stays one', () => {
+  const key = { ...NUMBER_KEY, accept: [[32768, 0.5]], wrong: [{ match: [1.25, 0.5], message: 'Known.' }] };
+  for (const text of ['32768', '32,768', '32 768', '３２，７６８', '32,768.00'])
+    assert.equal(check('number', key, [text, '0,5']).verdict, 'right', text);
+  assert.equal(check('number', key, ['1,250', '0,5']).message, 'Known.', '1,250 is 1.25 as well');
+  assert.equal(check('number', key, ['32,76', '0,5']).verdict, 'other');
+  for (const text of ['32,7680,1', '3276,8,0', '1 2', '0,327,680'])
+    assert.equal(check('number', key, [text, '0,5']).verdict, 'unreadable', text);
+});
+
 test('a number outside the tolerance is not right', () => {
   assert.equal(number(0.52, -2).verdict, 'other');
   assert.equal(number(0.5, -2.02).message, 'Look at the row again.');

@@ -2,7 +2,7 @@
  * The controls around the matrices: transport, list of steps, axis choice, break-it switches, legend and
  * help.
  */
-import { h, icon, setAttribute, setText } from './dom.js';
+import { breakable, h, icon, setAttribute, setText } from './dom.js';
 import { lastPart, roleOf, roleOfAxis } from './roles.js';
 import { KEYS, t } from './text.js';
 
@@ -48,10 +48,11 @@ export class Transport {
     );
   }
 
-  show({ step, steps, playing, touched }) {
-    setText(this.position, t('position', { step: step + 1, steps }));
+  show({ first, step, steps, playing, touched }) {
+    const position = first === step ? 'position' : 'position_block';
+    setText(this.position, t(position, { first: first + 1, step: step + 1, steps }));
     // Greyed out, not disabled: a disabled button would lose the keyboard focus in the reader's hand.
-    setAttribute(this.previous, 'aria-disabled', step === 0 ? 'true' : null);
+    setAttribute(this.previous, 'aria-disabled', first === 0 ? 'true' : null);
     setAttribute(this.next, 'aria-disabled', step === steps - 1 ? 'true' : null);
     setAttribute(this.reset, 'hidden', !touched);
     const name = t(playing ? 'pause' : 'play');
@@ -62,50 +63,60 @@ export class Transport {
   }
 }
 
-/** The steps in order, grouped by scope; a group folds. */
+/**
+ * The steps in order, inside the blocks they belong to; a block folds. One entry can be reached with Tab, the one on
+ * show; the arrow keys go on from there.
+ *
+ * @typedef {{button: HTMLElement, mark: HTMLElement, parent?: Entry, says: {name: string, op: string},
+ *   kind?: HTMLElement, block?: Object, list?: HTMLElement, twist?: HTMLElement}} Entry
+ *   a step with its `kind`, or a block with its `list` and the `twist` that folds it
+ */
 export class StepList {
-  constructor(player, steps, outputs) {
-    this.items = [];
-    this.scopes = [];
-    const root = h('ol');
-    const open = [{ path: [], list: root }];
-    steps.forEach(({ op, scope, output }, i) => {
-      const path = scope ? scope.split('.') : [];
-      while (!isPrefix(open.at(-1).path, path)) open.pop();
-      while (open.at(-1).path.length < path.length) open.push(this.#scope(open.at(-1), path));
-      const name = lastPart(outputs[output]);
-      const button = h(
-        'button.step',
-        { type: 'button', title: outputs[output], on: { click: () => player.goto(i) } },
-        h('span.step-name', { 'data-role': roleOf(name) }, name),
-        h('span.step-op', {}, op),
-        h('span.unseen', {}),
-      );
-      this.items.push({ button, name, op, output, scopes: open.slice(1).map((item) => item.entry) });
-      open.at(-1).list.append(h('li', {}, button));
+  constructor(player, { steps, blocks }, outputs) {
+    this.player = player;
+    /** @type {Entry[]} from top to bottom */ this.entries = [];
+    this.ofBlock = new Map();
+    this.ofStep = [];
+    this.list = h('ol', { on: { keydown: (event) => this.#key(event) } });
+    const starting = [...blocks.all];
+    steps.forEach(({ op, output }, i) => {
+      while (starting[0]?.first === i) this.#addBlock(starting.shift());
+      const title = outputs[output];
+      const kind = h('span.step-op', {}, op);
+      const name = lastPart(title);
+      const shown = h('span.step-name', { 'data-role': roleOf(name) }, ...breakable(name));
+      const entry = this.#entry('step', title, () => player.goto(i), [shown, kind]);
+      this.ofStep.push(this.#add({ ...entry, kind, says: { name, op } }, blocks.innermost[i], entry.button));
     });
-    this.list = root;
     this.drawer = h('button.drawer', {
       type: 'button',
       'aria-expanded': 'false',
       on: { click: () => this.#toggle() },
     });
-    this.element = h('div.steps', { role: 'group', 'aria-label': t('step_list') }, this.drawer, root);
+    this.element = h('div.steps', { role: 'group', 'aria-label': t('step_list') }, this.drawer, this.list);
   }
 
-  #scope(parent, path) {
-    const inside = path.slice(0, parent.path.length + 1);
-    const scope = inside.join('.');
+  #entry(kind, title, click, children) {
+    const mark = h('span.unseen');
+    return { mark, button: h(`button.${kind}`, { type: 'button', tabindex: -1, title, on: { click } }, ...children, mark) };
+  }
+
+  #addBlock(block) {
+    const { path, name, first, last, parent } = block;
+    const title = t('show_block', { scope: name });
+    const entry = this.#entry('scope', title, () => this.player.showBlock(block), breakable(name));
+    const twist = h('button.twist', { type: 'button', tabindex: -1, on: { click: () => this.player.toggle(path) } });
     const list = h('ol');
-    const entry = h(
-      'details',
-      { open: true },
-      h('summary.scope', { title: t('fold', { scope }) }, inside.at(-1)),
-      list,
-    );
-    parent.list.append(h('li', {}, entry));
-    this.scopes.push(entry);
-    return { path: inside, list, entry };
+    const says = { name, op: t('block_op', { count: last - first + 1 }) };
+    const line = h('div.scope-line', {}, twist, entry.button);
+    this.ofBlock.set(block, this.#add({ ...entry, block, list, twist, says }, parent, line, list));
+  }
+
+  #add(entry, block, ...parts) {
+    entry.parent = this.ofBlock.get(block);
+    this.entries.push(entry);
+    (entry.parent?.list ?? this.list).append(h('li', {}, ...parts));
+    return entry;
   }
 
   /** On a narrow page the list opens on demand. */
@@ -114,20 +125,85 @@ export class StepList {
     this.drawer.setAttribute('aria-expanded', String(open));
   }
 
-  show({ step, steps, changed }) {
-    const current = this.items[step];
-    setText(this.drawer, t('step_item', current));
-    if (this.current !== step) this.#toggle(false);
-    this.current = step;
-    for (const entry of this.scopes) entry.classList.toggle('holds-current', current.scopes.includes(entry));
-    this.items.forEach(({ button, output }, i) => {
-      setAttribute(button, 'aria-current', i === step ? 'step' : null);
-      const touched = changed.has(output);
-      setText(button.children[1], steps[i].op);
-      setText(button.children[2], touched ? t('step_changed') : '');
-      button.classList.toggle('changed', touched);
-    });
+  /** Writes only what differs from what was shown before: a program may have hundreds of steps. */
+  show({ step, steps, block, folded, changed, positions }) {
+    const current = block ? this.ofBlock.get(block) : this.ofStep[step];
+    if (this.current !== current) {
+      if (this.current) {
+        this.#toggle(false);
+        this.current.button.removeAttribute('aria-current');
+      }
+      current.button.setAttribute('aria-current', 'step');
+      this.#rove(current);
+      this.current = current;
+    }
+    const foldedNow = [...folded].join();
+    if (this.foldedNow !== foldedNow) {
+      this.foldedNow = foldedNow;
+      for (const [{ path, name }, { twist, list }] of this.ofBlock) {
+        const isFolded = folded.has(path);
+        setAttribute(list, 'hidden', isFolded);
+        setAttribute(twist, 'aria-expanded', String(!isFolded));
+        setAttribute(twist, 'aria-label', t(isFolded ? 'unfold' : 'fold', { scope: name }));
+      }
+    }
+    if (this.steps !== steps) {
+      this.steps = steps;
+      this.ofStep.forEach((entry, i) => {
+        entry.says.op = steps[i].op;
+        setText(entry.kind, steps[i].op);
+      });
+      this.#mark(changed, positions);
+    }
+    setText(this.drawer, t(block ? 'block_item' : 'step_item', current.says));
     this.#scrollTo(current.button);
+  }
+
+  /** Marks the steps whose results an edit has changed, and every block that holds one. */
+  #mark(changed, positions) {
+    const touched = new Set();
+    for (const id of changed) {
+      let entry = this.ofStep[positions.get(id)];
+      for (; entry && !touched.has(entry); entry = entry.parent) touched.add(entry);
+    }
+    for (const entry of this.entries) {
+      const isTouched = touched.has(entry);
+      if (Boolean(entry.touched) === isTouched) continue;
+      entry.touched = isTouched;
+      setText(entry.mark, isTouched ? t(entry.block ? 'block_changed' : 'step_changed') : '');
+      entry.button.classList.toggle('changed', isTouched);
+    }
+  }
+
+  // ---- by keyboard ----
+
+  #rove(entry) {
+    if (this.roving) this.roving.button.tabIndex = -1;
+    this.roving = entry;
+    entry.button.tabIndex = 0;
+  }
+
+  #key(event) {
+    const seen = this.entries.filter((one) => {
+      for (let { parent } = one; parent; parent = parent.parent) if (parent.list.hidden) return false;
+      return true;
+    });
+    const i = seen.findIndex(({ button, twist }) => [button, twist].includes(event.target));
+    const entry = seen[i];
+    const fold = entry.block && !entry.list.hidden;
+    const to = { ArrowUp: seen[i - 1], ArrowDown: seen[i + 1], Home: seen[0], End: seen.at(-1) };
+    if (event.key === 'ArrowLeft' && !fold) to.ArrowLeft = entry.parent;
+    if (event.key === 'ArrowRight' && fold) to.ArrowRight = seen[i + 1];
+    if (event.key in to) {
+      const next = to[event.key] ?? entry;
+      this.#rove(next);
+      next.button.focus();
+    } else if ((event.key === 'ArrowLeft' && fold) || (event.key === 'ArrowRight' && entry.block)) {
+      this.player.toggle(entry.block.path);
+      this.#rove(entry);
+      entry.button.focus();
+    } else return;
+    event.preventDefault();
   }
 
   /**
@@ -142,10 +218,6 @@ export class StepList {
       if (above < 0 || above > list.clientHeight - 30) list.scrollTop += above - list.clientHeight / 2;
     });
   }
-}
-
-function isPrefix(short, long) {
-  return short.every((part, i) => part === long[i]);
 }
 
 /** One choice for each axis that is not shown as rows or columns, such as the heads. */

@@ -28,10 +28,10 @@ export function setAttribute(element, name, value) {
   }
 }
 
-/** Sets a length of so many pixels. */
+/** Sets a length of so many pixels; null takes it away. */
 export function setStyle(element, name, pixels) {
   const { style } = element;
-  const value = `${pixels}px`;
+  const value = pixels === null ? '' : `${pixels}px`;
   if (style.getPropertyValue(name) !== value) style.setProperty(name, value);
 }
 
@@ -40,6 +40,11 @@ export function setText(element, text) {
   const node = element.firstChild;
   if (!node) element.append(text);
   else if (node.data !== text) node.data = text;
+}
+
+/** A name as children of an element, which may break after each underscore. */
+export function breakable(name) {
+  return name.split(/(?<=_)/).flatMap((part, i) => (i ? [h('wbr'), part] : [part]));
 }
 
 /** Keeps plain keys from the page around, which may have shortcuts of its own (such as / for its search). */

@@ -5,6 +5,7 @@
 import { OPS } from '../ops.js';
 import { h, setAttribute, setStyle, setText } from './dom.js';
 import { Matrix } from './matrix.js';
+import { t } from './text.js';
 
 const SIGNS = { matmul: '·', add: '+', subtract: '−', add_pairs: '+', multiply: '⊙', divide: '/', both: '∧' };
 const CROSSING = ['matmul', 'linear'];
@@ -16,6 +17,8 @@ const MOST_CROSSING_ROWS = 10;
 const GAP = 16;
 const SIGN = 36;
 const NO_LABELS = 4;
+/** Pixels: the least margin of several lines, for the sign of a line. */
+const MARGIN = 24;
 
 export class Equation {
   constructor(actions) {
@@ -47,6 +50,8 @@ export class Equation {
     this.#fit(step.op, inputs.length);
     const views = [...inputs, output];
     this.matrices.forEach((matrix, i) => matrix.take(views[i]));
+    const margin = Math.max(MARGIN, ...this.matrices.map((matrix) => matrix.headWidth));
+    for (const matrix of this.matrices) matrix.squeeze(margin);
     if (!this.#cross(step.op)) this.#lines(views);
     for (const matrix of this.matrices) matrix.draw();
     this.#write(step, inputs, output);
@@ -70,22 +75,32 @@ export class Equation {
    * won't fit.
    */
   #cross(op) {
-    const first = this.inputs[0];
-    const above = this.inputs.slice(1);
+    const [first, ...stacked] = this.matrices;
+    const above = stacked.slice(0, -1);
     const small =
       CROSSING.includes(op) &&
       first.rowAxis &&
       above[0].rowAxis &&
       this.matrices.every((matrix) => matrix.rowCount <= MOST_CROSSING_ROWS && !matrix.windowed);
     if (!small) return false;
-    const stacked = [...above, this.output];
     const labels = Math.max(...above.map((matrix) => matrix.headWidth));
     const cell = Math.max(...stacked.map((matrix) => matrix.cellWidth));
     const { room } = this.output.view.measures;
-    if (first.wanted + GAP + labels + cell * this.output.columnCount > room) return false;
+    const left = first.headWidth + Math.max(first.columnCount * first.cellWidth, first.captionWidth) + GAP;
+    if (left + labels + cell * this.output.columnCount > room) return false;
 
     widen(stacked);
     setAttribute(this.element, 'data-layout', 'crossing');
+    // Lines one below the other: the words and the second factor, what is added to the product, the first factor
+    // and the result. The style sheet has their order.
+    setStyle(this.words, 'flex-basis', left);
+    this.terms.forEach((term, i) => {
+      const added = i > 1 && term !== this.result;
+      setAttribute(term.lineBreak, 'hidden', i > 0 && !added);
+      setStyle(term.element, 'flex-basis', i ? null : left);
+      setStyle(term.element, 'margin-inline-start', added ? left : null);
+      setStyle(term.element, 'max-inline-size', i ? room - left : null);
+    });
     this.#labels(this.terms[0], first.headWidth, true);
     this.terms.slice(1).forEach((term) => this.#labels(term, labels, term.matrix !== this.output));
     return true;
@@ -116,8 +131,11 @@ export class Equation {
       if (term.starts) starts.push(term);
     });
     // Lines begin flush: the widest row labels set the margin, which also holds the sign of a later line.
-    const margin = Math.max(starts.length > 1 ? 24 : 0, ...starts.map(({ matrix }) => matrix.headWidth));
+    const margin = Math.max(starts.length > 1 ? MARGIN : 0, ...starts.map(({ matrix }) => matrix.headWidth));
+    setStyle(this.words, 'flex-basis', null);
     for (const term of this.terms) {
+      for (const name of ['flex-basis', 'margin-inline-start', 'max-inline-size'])
+        setStyle(term.element, name, null);
       setAttribute(term.lineBreak, 'hidden', !term.starts || term === this.terms[0]);
       setAttribute(term.element, 'data-starts', term.starts);
       const labelled = term.starts || term.labelled;
@@ -128,24 +146,31 @@ export class Equation {
   /** The width kept for the row labels of a term; without `shown` they are only read aloud. */
   #labels(term, width, shown) {
     setAttribute(term.element, 'data-labels', shown ? null : 'off');
-    setStyle(term.element, '--head', width);
+    term.matrix.margin = width;
   }
 
   /** The formula with each name in its colour, and the op in words. */
-  #write({ op, attributes }, inputs, output) {
+  #write(step, inputs, output) {
     const names = inputs.map((view) => view.name);
-    setText(this.sentence, OPS[op].sentence(names));
-    const text = `${output.name} = ${OPS[op].symbol(names, attributes)}`;
+    setText(this.sentence, sentence(step, names));
+    const text = `${output.name} = ${formula(step, names)}`;
     if (this.formula.textContent === text) return;
     // Marks stand for the names while the op writes its formula, so that any name can be found again in it.
     const marks = inputs.map((_, i) => String.fromCharCode(0xe000 + i));
     const name = (view) => h('b', { 'data-role': view.role, title: view.fullName }, view.name);
-    const parts = [...OPS[op].symbol(marks, attributes)].map((letter) => {
-      const view = inputs[letter.charCodeAt(0) - 0xe000];
-      return view ? name(view) : letter;
-    });
+    const parts = formula(step, marks)
+      .split(/([\ue000-\uf8ff])/)
+      .map((part, i) => (i % 2 ? name(inputs[part.charCodeAt(0) - 0xe000]) : part));
     this.formula.replaceChildren(name(output), ' = ', ...parts);
   }
+}
+
+const formula = ({ op, attributes, block }, names) =>
+  op ? OPS[op].symbol(names, attributes) : `${block.name}(${names.join(', ')})`;
+
+function sentence({ op, block, count, left }, names) {
+  if (op) return OPS[op].sentence(names);
+  return t(left ? 'block_sentence_left' : 'block_sentence', { scope: block.name, count, left });
 }
 
 /** A sign and a matrix. */

@@ -5,11 +5,12 @@ import { format, formatCell } from '../tensor.js';
 import { h, setAttribute, setText } from './dom.js';
 import { formatApart } from './matrix.js';
 import { t } from './text.js';
+import { WalkBack } from './walk_back.js';
 
 const SHOWN_TERMS = 8;
 const STRENGTH = { sum: 1, difference: 1, product: 2, quotient: 2 };
 const SIGN = { sum: ' + ', difference: ' − ', product: ' · ', quotient: ' / ' };
-const CALL = { exp: 'exp', log: 'log', max: 'max', tanh: 'tanh', sqrt: '√', square: '', sin: 'sin', cos: 'cos' };
+const CALL = { exp: 'exp', log: 'log', max: 'max', tanh: 'tanh', erf: 'erf', sqrt: '√', square: '', sin: 'sin', cos: 'cos' };
 
 /**
  * An expression as a row of pieces: `{text}`, `{variable}`, `{ref}` (a cell of an input) or `{more}` (terms
@@ -94,7 +95,8 @@ export function arithmeticText(explanation, kinds) {
 
 export class ExplanationPanel {
   /**
-   * @param {{follow: Function, edit: Function, toggle: Function, slide: Function, light: Function}} actions
+   * @param {{follow: Function, edit: Function, toggle: Function, slide: Function, light: Function,
+   *   unfold: Function, walk: Function, back: Function, openWalk: Function}} actions
    */
   constructor(actions) {
     this.actions = actions;
@@ -107,6 +109,7 @@ export class ExplanationPanel {
       on: { input: () => actions.slide(Number(this.slider.value)) },
     });
     this.edit = h('button.text', { type: 'button', on: { click: () => this.#change() } });
+    this.walk = new WalkBack(actions);
     this.work = h('div.work', { tabindex: -1, on: { click: (event) => this.#click(event) } });
     for (const event of ['pointerover', 'focusin']) this.work.addEventListener(event, (e) => this.#light(e));
     for (const event of ['pointerleave', 'focusout'])
@@ -118,9 +121,10 @@ export class ExplanationPanel {
         'div.cell-line',
         {},
         h('span.answer', {}, this.place, ' = ', this.value, ' ', this.old),
-        h('span.tools', {}, this.slider, this.edit),
+        h('span.tools', {}, this.slider, this.edit, this.walk.button),
       ),
       this.work,
+      this.walk.element,
     );
   }
 
@@ -129,6 +133,7 @@ export class ExplanationPanel {
    *   spoken: string,
    *   value: number, dtype: string, words: string[]|null, old: number|null, note: string|null,
    *   explanation: import('../explain.js').Explanation|null, kinds: string[], roles: string[],
+   *   block: import('./blocks.js').Block|null,
    *   refTitle: (ref: Object) => string}} cell
    *   `kinds`, `roles` and `refTitle` describe the inputs and cells that the arithmetic is made of
    */
@@ -179,10 +184,14 @@ export class ExplanationPanel {
   }
 
   #arithmetic() {
-    const { explanation, note, value, kinds } = this.cell;
+    const { explanation, note, value, kinds, block } = this.cell;
     const lines = [];
     if (note) lines.push(h('p.note', {}, note));
-    if (explanation) {
+    if (block) {
+      const unfold = { type: 'button', on: { click: () => this.actions.unfold() } };
+      const said = t('inside', { count: block.last - block.first + 1 });
+      lines.push(h('p.note', {}, said, ' ', h('button.text', unfold, t('unfold', { scope: block.name }))));
+    } else if (explanation) {
       const { lets, result } = explanation;
       lets.forEach(({ name, expr }, i) => {
         const known = evaluate({ lets: lets.slice(0, i), result: expr });

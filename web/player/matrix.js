@@ -14,6 +14,7 @@
  */
 import { agree, format, formatCell } from '../tensor.js';
 import { h, setAttribute, setStyle, setText } from './dom.js';
+import { LABEL_SIZE } from './measures.js';
 import { t } from './text.js';
 
 export const ROW_HEIGHT = 26;
@@ -40,7 +41,9 @@ export class Matrix {
     this.shape = h('span.shape');
     this.badge = h('span.badge', { hidden: true, title: t('replaced_hint') }, t('replaced'));
     this.axes = h('div.axes');
-    this.head = h('div.row.head', { role: 'row' }, h('span.corner', { role: 'presentation' }));
+    this.corner = h('span.corner', { role: 'presentation' });
+    this.head = h('div.row.head', { role: 'row' }, this.corner);
+    this.top = h('div.top', { role: 'rowgroup' }, this.head);
     this.body = h('div.body', { role: 'rowgroup' });
     this.box = h(
       'div.box',
@@ -54,16 +57,19 @@ export class Matrix {
           focusin: (event) => this.#focused(event),
         },
       },
-      h('div.top', { role: 'rowgroup' }, this.head),
+      this.top,
       this.body,
     );
     this.low = h('span');
     this.high = h('span');
     this.scale = h('div.scale', { role: 'img' }, this.low, h('i'), this.high);
+    this.caption = h('figcaption', {}, this.name, ' ', this.shape, ' ', this.badge, this.axes);
+    /** Pixels kept for the row labels; the layout of the equation decides. */
+    this.margin = 0;
     this.element = h(
       'figure.matrix',
       {},
-      h('figcaption', {}, this.name, ' ', this.shape, ' ', this.badge, this.axes),
+      this.caption,
       this.box,
       this.scale,
     );
@@ -73,7 +79,7 @@ export class Matrix {
 
   /**
    * Takes over what to show, and works out how wide its cells want to be (`cellWidth`, which may then be
-   * raised); `draw` puts it on the page.
+   * raised); `draw` puts it on the page, with the `margin` it was given for its row labels.
    * @param {View} view
    */
   take(view) {
@@ -163,9 +169,22 @@ export class Matrix {
       : formatCell(largest, dtype).length;
     const content = words ? measures.widest(words, MOST_LABEL) : measures.digit * Math.max(3, digits);
     const label = columnAxis ? measures.widest(columnAxis.labels, MOST_LABEL) : 0;
-    this.cellWidth = Math.ceil(Math.max(content + 7, label + 5));
     this.headWidth = rowAxis ? Math.ceil(measures.widest(rowAxis.labels, MOST_LABEL)) + 10 : 0;
+    this.cellWidth = Math.ceil(Math.max(content + 7, label + 5));
+    this.content = content;
     this.captionWidth = measures.label(this.view.name) * 1.25 + measures.digit * (this.shapeText.length + 2);
+  }
+
+  /**
+   * Where that makes the whole matrix fit beside a margin of row labels, long labels are cut further, and numbers
+   * are set smaller and closer, in two steps.
+   */
+  squeeze(margin) {
+    const { room, smallest } = this.view.measures;
+    const share = Math.floor((room - margin) / this.columnCount);
+    const fits = (size, around) => this.content * size + around <= share;
+    this.size = fits(1, 7) ? 'whole' : fits(LABEL_SIZE, 3) ? 'compact' : fits(smallest, 2) ? 'tight' : null;
+    if (this.size) this.cellWidth = Math.min(this.cellWidth, share);
   }
 
   /** Pixels across that the whole matrix wants, if there is room. */
@@ -191,9 +210,15 @@ export class Matrix {
     const { top, left, height, width } = (this.window = this.#window());
     const { columnAxis, rowAxis } = this.view;
     this.#fit(height, width);
-    setStyle(this.element, '--cell', this.cellWidth);
-    setStyle(this.element, '--cells', this.columnCount * this.cellWidth);
-    setStyle(this.element, '--left', left * this.cellWidth);
+    for (const size of ['compact', 'tight']) this.element.classList.toggle(size, this.size === size);
+    // Widths stand on the few elements that decide them, the cells share the rest of their row: a property that all
+    // cells inherit would make the browser look at each of them again.
+    const whole = this.margin + this.columnCount * this.cellWidth;
+    for (const element of [this.box, this.top, this.body]) setStyle(element, 'inline-size', whole);
+    for (const element of [this.caption, this.scale]) setStyle(element, 'padding-inline-start', this.margin);
+    setStyle(this.corner, 'inline-size', this.margin);
+    setStyle(this.box, '--left', left * this.cellWidth);
+    setStyle(this.box, '--right', (this.columnCount - left - width) * this.cellWidth);
     setStyle(this.body, 'padding-top', top * ROW_HEIGHT);
     setStyle(this.body, 'padding-bottom', (this.rowCount - top - height) * ROW_HEIGHT);
     // The words of a token vector are its labels already.
@@ -206,6 +231,7 @@ export class Matrix {
     for (let i = 0; i < height; i++) {
       const row = this.rows[i];
       label(row.head, rowAxis, top + i);
+      setStyle(row.head, 'inline-size', this.margin);
       setAttribute(row.head, 'role', rowAxis ? 'rowheader' : 'presentation');
       setAttribute(row, 'aria-rowindex', top + i + 2);
       for (let j = 0; j < width; j++) {
@@ -241,18 +267,22 @@ export class Matrix {
     if (chosen && chosen[0] === row && chosen[1] === column) marks += ' chosen';
     cell.row = row;
     cell.column = column;
-    const { shown } = cell;
-    if (Object.is(shown?.value, value) && shown.old === old && shown.marks === marks && shown.dress === this.dress)
+    // What a cell shows is written over in place: a new object for each cell and step would be cleared away later,
+    // at a moment when the reader waits.
+    const shown = (cell.shown ??= { labelled: false });
+    if (Object.is(shown.value, value) && shown.old === old && shown.marks === marks && shown.dress === this.dress)
       return;
-    cell.shown = { value, old, marks, dress: this.dress };
+    Object.assign(shown, { value, old, marks, dress: this.dress });
 
     const text = words ? words[value] : formatCell(value, dtype);
     const now = this.#spoken(value, old ?? value);
     const then = old === null ? null : this.#spoken(old, value);
-    const spoken = then === null ? now : t('changed_cell', { value: text, old: then, now });
     setText(cell, text);
     const look = `cell ${this.#tone(value)}${marks}`;
-    if (cell.className !== look) cell.className = look;
+    if (shown.look !== look) cell.className = shown.look = look;
+    if (then === null && now === text && !shown.labelled) return;
+    shown.labelled = then !== null || now !== text;
+    const spoken = then === null ? now : t('changed_cell', { value: text, old: then, now });
     setAttribute(cell, 'aria-label', spoken === text ? null : spoken);
     setAttribute(cell, 'title', then === null ? null : t('changed_title', { old: then, now }));
   }
@@ -327,12 +357,11 @@ export class Matrix {
   /** The rows and columns that can be seen in full. */
   #visible() {
     const { scrollTop, scrollLeft, clientHeight, clientWidth } = this.box;
-    const head = this.element.parentElement.style.getPropertyValue('--head');
     return {
       top: Math.ceil(scrollTop / ROW_HEIGHT),
       bottom: Math.floor((scrollTop + clientHeight) / ROW_HEIGHT) - 1,
       left: Math.ceil(scrollLeft / this.cellWidth),
-      right: Math.floor((scrollLeft + clientWidth - parseFloat(head)) / this.cellWidth),
+      right: Math.floor((scrollLeft + clientWidth - this.margin) / this.cellWidth),
     };
   }
 

@@ -1,14 +1,16 @@
 /** The widths that the layout of matrices is worked out from, in pixels. */
 import { h } from './dom.js';
 
-/** Labels are set a little smaller than the numbers; see style.css. */
-const LABEL_SIZE = 0.75 / 0.8125;
+/** Labels, and the numbers of a compact matrix, are set a little smaller than other numbers; see style.css. */
+export const LABEL_SIZE = 0.75 / 0.8125;
+/** The numbers of a tight matrix, in rem: smaller than that no number gets. */
+const SMALLEST = 0.6875;
 const DIGITS = '0000000000';
 
 /** One canvas serves all players; it measures text without laying out the page. */
 let canvas = null;
 
-/** @typedef {{room: number, digit: number, label: (text: string) => number, widest: Function}} Measures */
+/** @typedef {{room: number, digit: number, smallest: number, label: (text: string) => number, widest: Function}} Measures */
 export class Measures {
   /** @param {HTMLElement} stage  what the matrices stand in */
   constructor(stage) {
@@ -26,7 +28,11 @@ export class Measures {
     /** Pixels across, and pixels a digit takes in a matrix. */
     Object.assign(this, { room, digit });
     const { fontFamily, fontSize } = getComputedStyle(this.probe);
-    this.font = `${(parseFloat(fontSize) || 13) * LABEL_SIZE}px ${fontFamily || 'sans-serif'}`;
+    const size = parseFloat(fontSize) || 13;
+    this.font = `${size * LABEL_SIZE}px ${fontFamily || 'sans-serif'}`;
+    const rem = parseFloat(getComputedStyle(document.documentElement).fontSize) || 16;
+    /** The numbers of a tight matrix, as a share of the size of other numbers. */
+    this.smallest = (SMALLEST * rem) / size;
     this.known = new Map();
     return true;
   }

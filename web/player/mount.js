@@ -7,15 +7,18 @@ import { ROLE_STYLE, TONE_STYLE } from './roles.js';
 import style from './style.css';
 import { t } from './text.js';
 
-let sheet = null;
+const sheets = new WeakMap();
 
-/** One sheet serves every element of the page. */
-function styleSheet() {
-  if (!sheet) {
-    sheet = new CSSStyleSheet();
+/** Gives a shadow root its styles. One sheet serves every element of a document, and no other document. */
+export function dress(root) {
+  const { ownerDocument } = root;
+  if (!ownerDocument.defaultView) return;
+  if (!sheets.has(ownerDocument)) {
+    const sheet = new ownerDocument.defaultView.CSSStyleSheet();
     sheet.replaceSync(ROLE_STYLE + style + TONE_STYLE);
+    sheets.set(ownerDocument, sheet);
   }
-  return sheet;
+  root.adoptedStyleSheets = [sheets.get(ownerDocument)];
 }
 
 /**
@@ -28,7 +31,7 @@ function styleSheet() {
  */
 export function mount(host, text, build, message) {
   const root = host.shadowRoot ?? host.attachShadow({ mode: 'open' });
-  root.adoptedStyleSheets = [styleSheet()];
+  dress(root);
   try {
     const built = build(root, readPayload(text));
     host.setAttribute('data-ready', '');

@@ -2,13 +2,18 @@
 
 const DECIMAL = /^[+-]?(\d+([.,]\d*)?|[.,]\d+)(e[+-]?\d+)?$/i;
 
+/** Full-width forms, as Chinese keyboards write them, made ordinary. (NFKC would also read 2² as 22.) */
+export function narrow(text) {
+  return text.replace(/[！-～]/g, (letter) => String.fromCharCode(letter.charCodeAt(0) - 0xfee0));
+}
+
 /**
  * The number a text stands for, or null. Accepted: 1.5, 1,5 (a decimal comma), −2 (any minus sign), 3e-2, and
  * fractions of these, as 1/3.
  * @param {string} text
  */
 export function parseNumber(text) {
-  const plain = text
+  const plain = narrow(text)
     .trim()
     .replace(/[−–]/g, '-')
     .replace(/\s*\/\s*/, '/');
@@ -17,4 +22,12 @@ export function parseNumber(text) {
   const [above, below = 1] = parts.map((part) => Number(part.replace(',', '.')));
   const value = above / below;
   return Number.isFinite(value) ? value : null;
+}
+
+const GROUPED = /^[+-]?[1-9]\d{0,2}([, \u00a0\u202f]\d{3})+(\.\d+)?$/;
+
+/** The number a text stands for if its commas or spaces part thousands, as the book prints 32,768; or null. */
+export function parseGrouped(text) {
+  const plain = narrow(text).trim().replace(/[−–]/g, '-');
+  return GROUPED.test(plain) ? Number(plain.replace(/[, \u00a0\u202f]/g, '')) : null;
 }

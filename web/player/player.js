@@ -9,7 +9,7 @@ import { Measures } from './measures.js';
 import { roleOf } from './roles.js';
 import { Scene } from './scene.js';
 import { Session } from './session.js';
-import { placeOf, spokenCell, spokenEdit, spokenStep } from './speech.js';
+import { placeOf, spokenCell, spokenEdit, spokenStep, spokenValue } from './speech.js';
 import { t } from './text.js';
 
 const STEP_MILLISECONDS = 1600;
@@ -18,20 +18,23 @@ export class Player {
   /**
    * @param {HTMLElement} host  carries data-step and data-steps, and sends `stepformer:change`
    * @param {ShadowRoot|HTMLElement} root  the player is built in here
-   * @param {Object} payload  a program in the trace format, with an optional `start`
+   * @param {Object} payload  a program in the trace format, with an optional `start` and `fold`
    */
   constructor(host, root, payload) {
     this.host = host;
-    this.session = new Session(parseProgram(payload), payload.start);
+    this.session = new Session(parseProgram(payload), payload.start, payload.fold);
     this.scene = new Scene(this.session);
     this.timer = null;
+    /** The cells of a walk back, from where it began to the chosen one; and whether its list is open. */
+    this.trail = [];
+    this.walking = false;
     this.#build(root);
     this.#render();
     this.#reflect();
   }
 
   #build(root) {
-    const { program, steps } = this.session;
+    const { program } = this.session;
     const actions = {
       choose: (matrix, cell) => this.#choose(matrix.slot, cell),
       edit: (matrix, cell, typed) => this.#edit(typed),
@@ -41,7 +44,7 @@ export class Player {
     this.transport = new Transport(this, program.title);
     this.stepList = new StepList(
       this,
-      steps,
+      this.session,
       program.tensors.map(({ name }) => name),
     );
     this.picker = new AxisPicker((axis, i) => this.#slice(axis, i));
@@ -52,6 +55,10 @@ export class Player {
       toggle: () => this.#toggle(),
       slide: (value) => this.#setChosen(value),
       light: (ref) => this.#light(ref),
+      unfold: () => this.toggle(this.session.block.path),
+      walk: (cell) => this.#walk(cell),
+      back: (i) => this.#return(i),
+      openWalk: (open) => this.#openWalk(open),
     });
     this.switches = new BreakSwitches(this, program.breaks);
     this.footer = new Footer();
@@ -107,23 +114,66 @@ export class Player {
     return this.timer !== null;
   }
 
+  /** The scopes that are folded. */
+  get folded() {
+    return [...this.session.blocks.folded];
+  }
+
+  /** Steps on; a folded block is stepped over as one. */
   next() {
-    this.goto(this.step + 1);
+    this.#move(this.session.neighbour(true));
   }
 
   previous() {
-    this.goto(this.step - 1);
+    this.#move(this.session.neighbour(false));
   }
 
+  /** Shows a step; what it is folded in unfolds. */
   goto(step) {
     const wanted = this.session.clampStep(step);
-    if (wanted === this.session.step) return;
-    this.editor?.close(true, false);
-    this.session.step = wanted;
-    this.scene.chooseFirst();
-    this.#render();
-    setText(this.live, spokenStep(this.scene));
-    this.#changed();
+    this.#refold(() => {
+      this.session.blocks.reveal(wanted);
+      this.session.step = wanted;
+    });
+  }
+
+  #move(step) {
+    this.#refold(() => {
+      this.session.step = step;
+    });
+  }
+
+  /** Folds the scopes of a list and unfolds all others; an unknown one is an error. */
+  fold(scopes) {
+    this.#refold(() => this.session.fold(scopes));
+  }
+
+  /** Folds or unfolds a scope. */
+  toggle(path) {
+    this.#refold(() => this.session.toggle(path));
+  }
+
+  /** Shows a block as one step. */
+  showBlock({ path, last }) {
+    this.#refold(() => {
+      const { session } = this;
+      if (!session.blocks.folded.has(path)) session.toggle(path);
+      session.step = session.blocks.shown(last);
+    });
+  }
+
+  /** Does something after which another step, or a step in another form, is on show. */
+  #refold(act) {
+    const { step, block } = this.session;
+    act();
+    if (step !== this.step || block !== this.session.block) {
+      this.editor?.close(true, false);
+      this.trail = [];
+      this.scene.chooseFirst();
+      this.#render();
+      setText(this.live, spokenStep(this.scene));
+      this.#changed();
+    } else this.#showControls();
   }
 
   /** Steps on by itself until the last step; from the last step it starts over. */
@@ -164,6 +214,27 @@ export class Player {
     return this.session.nested(name);
   }
 
+  /**
+   * What makes a cell: one item for each term, from the largest to the smallest. `term` is its value, and the terms
+   * add up to the cell; `tensor`, `index` and `value` name the cell it is made of, `with` other cells in it (and
+   * null a constant). What only decides, such as a mask, comes last with the term 0. Empty for a given cell.
+   */
+  contributions(name, index) {
+    const { program } = this.session;
+    const found = this.scene.contributions(program.find(name), index);
+    const named = ({ id, ...cell }) => ({ ...cell, tensor: program.tensors[id].name });
+    const item = (term, [cell, ...others]) => ({
+      ...(cell ? named(cell) : { tensor: null, index: null, value: null }),
+      term,
+      with: others.map(named),
+    });
+    if (!found) return [];
+    return [
+      ...found.terms.map(({ value, cells }) => item(value, cells)),
+      ...found.deciding.map((cell) => item(0, [cell])),
+    ];
+  }
+
   /** How a cell is computed, as an Explanation (see explain.js); null where no step computes it. */
   explanation(name, index) {
     return this.scene.explanation(this.session.program.find(name), index);
@@ -173,7 +244,11 @@ export class Player {
   restore({ edits = this.edits, breaks = this.breaks, step = this.step }) {
     return this.#apply(() => {
       this.session.restore(edits, breaks);
-      this.session.step = this.session.clampStep(step);
+      const wanted = this.session.clampStep(step);
+      // A folded block may stay folded where another view is at one of the steps inside.
+      if (this.session.blocks.shown(wanted) === this.step) return;
+      this.session.blocks.reveal(wanted);
+      this.session.step = wanted;
     });
   }
 
@@ -190,6 +265,7 @@ export class Player {
       ']': () => this.next(),
       p: () => (this.playing ? this.pause() : this.play()),
       r: () => this.reset(),
+      w: () => this.#openWalk(true),
       '?': () => this.footer.toggleHelp(),
     }[event.key.toLowerCase()];
     if (!act) return;
@@ -197,15 +273,16 @@ export class Player {
     const inMatrix = this.equation.matrices.some((matrix) => matrix.hasFocus);
     act();
     // The grid that had the focus may be gone or show another tensor: the focus goes to the chosen cell.
-    if (inMatrix && event.key !== '?') this.#chosenMatrix.focus();
+    if (inMatrix && !'?wW'.includes(event.key)) this.#chosenMatrix.focus();
   }
 
   get #chosenMatrix() {
     return this.equation.matrix(this.scene.chosen.slot);
   }
 
-  #choose(slot, cell) {
+  #choose(slot, cell, trail = []) {
     this.pause();
+    this.trail = trail;
     this.scene.chosen = { slot, cell: [...cell] };
     this.scene.turnToSources();
     this.#render();
@@ -224,10 +301,54 @@ export class Player {
   #follow({ input, index }) {
     const { producer, ids } = this.scene.chosenCell();
     const shown = this.scene.chosen.slot === 'output' ? input : this.scene.step.inputs.indexOf(ids[input]);
-    if (shown < 0) this.goto(this.session.steps.indexOf(producer));
-    this.scene.turnTo(ids[input], index);
-    this.#choose(shown < 0 ? input : shown, [index.at(-2) ?? 0, index.at(-1) ?? 0]);
+    if (shown < 0) this.goto(this.session.positions.get(producer.output));
+    this.#show({ slot: shown < 0 ? input : shown, id: ids[input], index }, []);
     this.#chosenMatrix.focus();
+  }
+
+  #openWalk(open) {
+    this.walking = open;
+    this.#render();
+    if (open) this.panel.walk.focus();
+  }
+
+  /**
+   * Walks back to a cell that makes the chosen one: to the step that computes it, or, where it is given, to the step
+   * that uses it.
+   */
+  #walk({ id, index }) {
+    const here = this.#here();
+    const trail = this.trail.length ? this.trail : [here];
+    const { positions } = this.session;
+    const made = positions.get(id);
+    this.goto(made ?? positions.get(here.id));
+    const slot = made === undefined ? this.scene.step.inputs.indexOf(id) : 'output';
+    this.#show({ slot, id, index }, trail);
+    this.trail = [...trail, this.#here()];
+    this.#render();
+    this.panel.walk.focus();
+  }
+
+  /** Goes back to a cell of the trail, with the same blocks folded as then. */
+  #return(i) {
+    const place = this.trail[i];
+    const trail = this.trail.slice(0, i + 1);
+    this.#refold(() => {
+      this.session.blocks.folded = new Set(place.folded);
+      this.session.step = place.step;
+    });
+    this.#show(place, i ? trail : []);
+    this.panel.walk.focus();
+  }
+
+  #here() {
+    const { id, index } = this.scene.chosenCell();
+    return { step: this.step, folded: this.folded, slot: this.scene.chosen.slot, id, index };
+  }
+
+  #show({ slot, id, index }, trail) {
+    this.scene.turnTo(id, index);
+    this.#choose(slot, [index.at(-2) ?? 0, index.at(-1) ?? 0], trail);
   }
 
   /** Points at the cell whose number in the arithmetic the reader points at. */
@@ -331,10 +452,11 @@ export class Player {
   }
 
   #showControls() {
-    const { edits, breaks, changed, steps } = this.session;
+    const { edits, breaks, changed, steps, block, blocks, positions } = this.session;
     const touched = edits.length + breaks.length > 0;
-    this.transport.show({ step: this.step, steps: steps.length, playing: this.playing, touched });
-    this.stepList.show({ step: this.step, steps, changed });
+    const { step, playing } = this;
+    this.transport.show({ first: block?.first ?? step, step, steps: steps.length, playing, touched });
+    this.stepList.show({ step, steps, block, folded: blocks.folded, changed, positions });
     this.switches.show({ breaks });
   }
 
@@ -348,9 +470,23 @@ export class Player {
         .indexLabels(id, index)
         .map(({ text }) => text)
         .join(', ');
+    const key = `${cell.id} ${cell.index}`;
+    this.panel.walk.show({
+      open: this.walking,
+      key,
+      value: spokenValue(cell),
+      trail: this.trail,
+      found: this.walking && scene.contributions(cell.id, cell.index),
+      describe: ({ id, index, value }) => ({
+        name: scene.name(id),
+        role: role(id),
+        place: index.length ? `[${place(id, index)}]` : '',
+        value: spokenValue({ ...scene.value(id), value, words: session.program.tensors[id].vocabulary, old: null }),
+      }),
+    });
     this.panel.show({
       ...cell,
-      key: `${cell.id} ${cell.index}`,
+      key,
       name: scene.name(cell.id),
       role: role(cell.id),
       labels: scene.indexLabels(cell.id, cell.index),

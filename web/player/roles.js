@@ -31,6 +31,11 @@ export function lastPart(name) {
   return parts.slice(['weight', 'bias'].includes(parts.at(-1)) ? -2 : -1).join('.');
 }
 
+/** Whether a tensor is a parameter of a layer, by its name. */
+export function isParameter(name) {
+  return ['weight', 'bias', 'gain'].includes(name.split('.').at(-1));
+}
+
 /** The style rules that give every role its colour, by day and by night. */
 export const ROLE_STYLE = `:host{${Object.entries(colours)
   .map(([role, [light, dark]]) => `--${role}:light-dark(${light},${dark})`)

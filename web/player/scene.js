@@ -3,20 +3,23 @@
  * needed here.
  *
  * @typedef {{id: number, index: number[], value: number, old: number|null, dtype: string, words: string[]|null,
- *   empty: boolean, producer: Object|null, ids: number[],
+ *   empty: boolean, producer: Object|null, ids: number[], block: import('./blocks.js').Block|null,
  *   explanation: import('../explain.js').Explanation|null}} Cell
  *   `producer`: the step that makes the cell's tensor; `ids`: that step's inputs; `old`: the unedited value,
- *   if it is another
+ *   if it is another; `block`: the folded block that the cell is the result of, on show as one step
  */
+import { contributions } from '../contributions.js';
 import { explain, references } from '../explain.js';
 import { offset } from '../tensor.js';
 import { clamp } from './matrix.js';
-import { lastPart, roleOf, roleOfAxis } from './roles.js';
+import { isParameter, lastPart, roleOf, roleOfAxis } from './roles.js';
 import { sameShape } from './session.js';
 
 const NOTHING = new Set();
 /** Cells that a chosen input cell reaches are looked for only where that takes no noticeable time. */
 const MOST_FED_TERMS = 4000;
+/** A folded block shows so many of its inputs, parameters last of all. */
+const MOST_BLOCK_INPUTS = 4;
 
 export class Scene {
   /** @param {import('./session.js').Session} session */
@@ -33,8 +36,24 @@ export class Scene {
     this.chosen = { slot: 'output', cell: [-2, -1].map((k) => this.slices.get(axes.at(k)) ?? 0) };
   }
 
+  /** The step on show; a folded block stands for its steps. */
   get step() {
-    return this.session.steps[this.session.step];
+    const { block, steps, step } = this.session;
+    if (!block) return steps[step];
+    if (this.whole?.block !== block || this.whole.steps !== steps) this.whole = this.#asOne(block, steps);
+    return this.whole;
+  }
+
+  /** A folded block in the form of a step without an op: from the tensors that come from outside to its last one. */
+  #asOne(block, steps) {
+    const inside = steps.slice(block.first, block.last + 1);
+    const made = new Set(inside.map(({ output }) => output));
+    const used = inside.filter(({ overridden }) => !overridden).flatMap(({ inputs }) => inputs);
+    const outside = [...new Set(used)].filter((id) => !made.has(id));
+    const given = outside.filter((id) => !isParameter(this.session.program.tensors[id].name));
+    const inputs = (given.length ? given : outside).slice(0, MOST_BLOCK_INPUTS);
+    const { output, overridden } = inside.at(-1);
+    return { block, steps, inputs, output, overridden, count: inside.length, left: outside.length - inputs.length };
   }
 
   /** The tensors on show: the inputs, then the output. */
@@ -51,8 +70,16 @@ export class Scene {
     return this.session.run.values[id];
   }
 
+  /** What a tensor is called: the last part of its name, or more of it where another on show ends like it. */
   name(id) {
-    return lastPart(this.session.program.tensors[id].name);
+    const { tensors } = this.session.program;
+    const { name } = tensors[id];
+    const others = this.ids.filter((other) => other !== id).map((other) => tensors[other].name);
+    let short = lastPart(name);
+    const isOpen = () => /^\d+\./.test(short) || others.some((other) => `.${other}`.endsWith(`.${short}`));
+    while (short !== name && isOpen())
+      short = name.slice(name.lastIndexOf('.', name.length - short.length - 2) + 1);
+    return short;
   }
 
   /** Chooses a cell that exists: another run may have made the matrix smaller. */
@@ -100,7 +127,7 @@ export class Scene {
     const { shape, data, dtype } = this.value(id);
     const index = fullIndex(shape, this.lead(id), this.chosen.cell);
     const place = offset(shape, index);
-    const producer = session.steps.find((step) => step.output === id) ?? null;
+    const producer = session.producer(id);
     const ids = producer?.inputs ?? [];
     const empty = data.length === 0;
     const before = this.#before(id);
@@ -111,6 +138,7 @@ export class Scene {
       producer,
       ids,
       empty,
+      block: this.chosen.slot === 'output' ? session.block : null,
       value: data[place],
       old: before && before.data[place] !== data[place] ? before.data[place] : null,
       words: session.program.tensors[id].vocabulary,
@@ -120,10 +148,30 @@ export class Scene {
 
   /** The arithmetic that makes a cell, or null where no step computes it. */
   explanation(id, index) {
-    const step = this.session.steps.find(({ output, overridden }) => output === id && !overridden);
-    if (!step) return null;
+    const step = this.session.producer(id);
+    if (!step || step.overridden) return null;
     const inputs = step.inputs.map((input) => this.value(input));
     return explain(step.op, inputs, step.attributes, this.value(id), index);
+  }
+
+  /**
+   * What makes a cell (see contributions.js), with the cells named by tensor; null where no step computes it. Of
+   * factors the one that was computed itself comes first: the walk back goes on there.
+   */
+  contributions(id, index) {
+    const explanation = this.explanation(id, index);
+    if (!explanation) return null;
+    const { inputs } = this.session.producer(id);
+    const named = ({ input, index: place, value }) => ({ id: inputs[input], index: place, value });
+    const given = (cell) => !this.session.producer(cell.id);
+    const { terms, deciding } = contributions(explanation);
+    return {
+      terms: terms.map(({ value, cells, product }) => {
+        const all = cells.map(named);
+        return { value, product, cells: product ? all.sort((a, b) => given(a) - given(b)) : all };
+      }),
+      deciding: deciding.map(named),
+    };
   }
 
   /** The unedited value of a tensor that differs from it in some cell, or null. */
@@ -162,9 +210,9 @@ export class Scene {
       role: roleOfAxis(axis),
       labels: session.axisLabels(axis, tensor.shape[k]),
     }));
-    const producer = session.steps.find((step) => step.output === id);
+    const producer = session.producer(id);
     return {
-      name: lastPart(name),
+      name: this.name(id),
       fullName: name,
       role: roleOf(name),
       tensor,
@@ -172,7 +220,7 @@ export class Scene {
       lead: this.lead(id),
       rowAxis: axes.at(-2) ?? null,
       columnAxis: axes.at(-1) ?? null,
-      probabilities: ['softmax', 'softmax_averaged', 'hardmax'].includes(producer?.op),
+      probabilities: ['softmax', 'softmax_averaged', 'hardmax', 'sigmoid'].includes(producer?.op),
       before: this.#before(id),
       replaced: Boolean(producer) && session.overrides.has(id),
     };
@@ -181,7 +229,7 @@ export class Scene {
   /** For each matrix on show: the places that make the chosen cell. */
   #lit(cell) {
     const lit = this.ids.map(() => NOTHING);
-    if (!cell.explanation) return lit;
+    if (!cell.explanation || cell.block) return lit;
     for (const { input, index } of references(cell.explanation)) {
       const place = offset(this.value(cell.ids[input]).shape, index);
       this.ids.forEach((id, i) => {
@@ -198,6 +246,7 @@ export class Scene {
   /** The places of the output that the chosen input cell goes into. */
   #fed({ index }) {
     const { op, attributes, overridden, output: id } = this.step;
+    if (!op) return NOTHING;
     const output = this.value(id);
     const inputs = this.step.inputs.map((input) => this.value(input));
     const [rows, columns] = [output.shape.at(-2) ?? 1, output.shape.at(-1) ?? 1];

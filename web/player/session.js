@@ -6,18 +6,27 @@
  * same list and set always show the same numbers.
  */
 import { agree, replaceCell, toNested } from '../tensor.js';
+import { Blocks } from './blocks.js';
 import { t } from './text.js';
 
 /** @typedef {[string, number[], number|boolean]} Edit   tensor name, index, new value */
 
 export class Session {
-  /** @param {import('../program.js').Program} program */
-  constructor(program, start = 0) {
+  /**
+   * @param {import('../program.js').Program} program
+   * @param {number|string} [start]  the step to begin at
+   * @param {string[]} [fold]  the scopes that are folded at the start
+   */
+  constructor(program, start = 0, fold = []) {
     this.program = program;
     this.untouched = program.run();
     if (this.untouched.steps.length === 0) throw new Error(t('empty_program'));
+    /** Where each result is computed: the position of its step, by the tensor's id. */
+    this.positions = new Map(program.steps.map(({ output }, i) => [output, i]));
     this.#adopt([], [], new Map(), this.untouched);
+    this.blocks = new Blocks(program.steps);
     this.step = this.#startStep(start);
+    this.fold(fold);
   }
 
   get steps() {
@@ -28,9 +37,45 @@ export class Session {
   #startStep(start) {
     if (Number.isInteger(start)) return this.clampStep(start);
     const output = typeof start === 'string' ? this.program.find(start) : -1;
-    const step = this.steps.findIndex((item) => item.output === output);
+    const step = this.positions.get(output) ?? -1;
     if (step < 0) throw new Error(t('bad_start', { start: JSON.stringify(start) ?? 'undefined' }));
     return step;
+  }
+
+  /** Folds these scopes and unfolds all others; what is no list of scopes is an error and changes nothing. */
+  fold(paths) {
+    const { blocks } = this;
+    const unknown = Array.isArray(paths)
+      ? paths.find((path) => !blocks.all.some((block) => block.path === path))
+      : paths;
+    if (unknown !== undefined) throw new Error(t('bad_fold', { fold: JSON.stringify(unknown) }));
+    blocks.folded = new Set(paths);
+    this.step = blocks.shown(this.step);
+  }
+
+  /** The step that computes a tensor, as it is after the breaks that are on; null for a leaf. */
+  producer(id) {
+    return this.steps[this.positions.get(id)] ?? null;
+  }
+
+  /** The folded block on show in place of its steps, or null. */
+  get block() {
+    return this.blocks.hiding(this.step);
+  }
+
+  /** Folds or unfolds a block; where that hides or opens what is on show, the block or its first step is shown. */
+  toggle(path) {
+    const { blocks, block } = this;
+    if (!blocks.folded.delete(path)) blocks.folded.add(path);
+    else if (block?.path === path) this.step = block.first;
+    this.step = blocks.shown(this.step);
+  }
+
+  /** The position shown after, or before, what is on show: a folded block is one step. The same at the ends. */
+  neighbour(forward) {
+    const { first, last } = this.block ?? { first: this.step, last: this.step };
+    const next = forward ? last + 1 : first - 1;
+    return next in this.steps ? this.blocks.shown(next) : this.step;
   }
 
   clampStep(step) {

@@ -168,6 +168,7 @@ test('numbers as readers type them', () => {
     '-1 / 4': -0.25,
     '+7': 7,
     '2.': 2,
+    '－０．５': -0.5,
   };
   for (const [text, value] of Object.entries(read)) assert.equal(parseNumber(text), value, text);
   for (const text of [
@@ -180,6 +181,8 @@ test('numbers as readers type them', () => {
     '1/0',
     '0/0',
     '1e999',
+    '2²',
+    '½',
     '0x1',
     'NaN',
     '-',

@@ -18,6 +18,10 @@ export function placeOf(scene, { id, index }) {
 
 export function spokenStep(scene) {
   const { session, step } = scene;
+  if (step.block) {
+    const { first, last, name } = step.block;
+    return t('spoken_block', { first: first + 1, step: last + 1, steps: session.steps.length, name });
+  }
   const said = {
     step: session.step + 1,
     steps: session.steps.length,
@@ -43,7 +47,7 @@ export function spokenEdit(scene) {
   return t('spoken_edit', { place: placeOf(scene, cell), value: spokenValue(cell), count: results.length });
 }
 
-function spokenValue({ value, dtype, words, old }) {
+export function spokenValue({ value, dtype, words, old }) {
   if (words) return words[value];
   return dtype === 'bool' ? t(value ? 'allowed' : 'masked') : formatApart(value, old ?? value, dtype);
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { contributions } from '../contributions.js';
 import { EXPLAINED_OPS, evaluate, explain, references } from '../explain.js';
 import { REASONS, fill } from '../explain_text.js';
 import { OPS } from '../ops.js';
@@ -43,6 +44,15 @@ function maskedScores(factor, ...shape) {
   return x;
 }
 
+const slidingCases = (f) => [
+  [[floats(f, 2, 5, 3), floats(f, 3, 3, 2), floats(f, 2)]],
+  [[floats(f, 7, 2), floats(f, 3, 2, 5), floats(f, 5)], { before: 4, after: 1, stride: 2, dilation: 2 }],
+];
+const imageCases = (f) => [
+  [[floats(f, 2, 2, 5, 4), floats(f, 3, 2, 2, 3), floats(f, 3)]],
+  [[floats(f, 1, 5, 3), floats(f, 2, 1, 3, 2), floats(f, 2)], { padding: 1, stride: 2 }],
+];
+
 /** For each op: inputs of prime sizes with leading axes that broadcast, and attributes. */
 const CASES = {
   matmul: (f) => [
@@ -62,7 +72,7 @@ const CASES = {
   linear: (f) => [[[floats(f, 2, 3, 5), floats(f, 5, 7), floats(f, 7)]]],
   causal_mask: (f) => [[[floats(f, 3, 2), floats(f, 5, 2)]], [[floats(f, 5, 2), floats(f, 3, 2)]]],
   padding_mask: () => [[[ids(3, 2, 7)], { pad_id: 1 }]],
-  both: () => [[[mask(3, 1), mask(2, 1, 5)]]],
+  both: () => [[[mask(3, 1), mask(2, 1, 5)]], [[mask(5, 7), mask(5, 7)]]],
   share_across_heads: () => [[[mask(2, 3, 5)]]],
   mask: (f) => [[[floats(f, 2, 3, 5), mask(3, 5)]], [[floats(f, 3, 5), mask(1, 5)]]],
   mask_with_zero: (f) => [[[floats(f, 2, 3, 5), mask(1, 5)]]],
@@ -72,6 +82,10 @@ const CASES = {
     [[floats(f, 5, 7), mask(2, 3, 5)]],
     [[floats(f, 2, 5, 3), mask(1, 5)]],
   ],
+  row_norm: (f) => [[[floats(f, 2, 3, 5)]], [[floats(f, 7)]]],
+  row_total: (f) => [[[floats(f, 2, 3, 5)]], [[floats(f, 7)]]],
+  positive: (f) => [[[floats(f, 3, 5)]]],
+  gelu_slope: (f) => [[[floats(f, 3, 5)]]],
   softmax: (f) => [
     [[floats(f, 2, 3, 5)]],
     [[maskedScores(f, 3, 5)]],
@@ -86,6 +100,23 @@ const CASES = {
   hardmax: (f) => [[[maskedScores(f, 3, 5)]], [[ids(3, 3, 7)], { axis: 0 }]],
   relu: (f) => [[[floats(f, 3, 5)]]],
   tanh: (f) => [[[floats(f, 3, 5)]]],
+  exp: (f) => [[[floats(f, 3, 5)]]],
+  keep_top_k: (f) => [[[maskedScores(f, 2, 3, 5), tensor([], [2])]]],
+  keep_top_p: () => [[[tensor([2, 4], [0.1, 0.4, 0.3, 0.2, 0.25, 0, 0.5, 0.25]), tensor([], [0.45])]]],
+  smooth: (f) => [[[floats(f, 3, 5), tensor([], [0.3])]]],
+  soft_cross_entropy: (f) => [
+    [[floats(f, 2, 3), tensor([2, 3], [0.2, 0.5, 0.3, 0, 0, 0])]],
+    [[floats(f, 2, 2, 3), tensor([2, 2, 3], [1, 0, 0, 0, 0, 0, 0, 0.5, 0.5, 0.2, 0.2, 0.6])]],
+  ],
+  clear_padding: (f) => [
+    [[floats(f, 2, 7, 3), ids(3, 2, 7)], { pad_id: 1 }],
+    [[floats(f, 7), ids(3, 7)], { pad_id: 0 }],
+  ],
+  count_tokens: () => [[[ids(3, 2, 7)], { pad_id: 1 }]],
+  gelu: (f) => [[[floats(f, 3, 5)]]],
+  mean: (f) => [[[floats(f, 2, 3, 5)]], [[floats(f, 2, 3, 5)], { axis: -2 }], [[tensor([7], new Array(7).fill(f))]]],
+  mean_square: (f) => [[[floats(f, 2, 3, 5)]], [[floats(f, 7, 3)], { axis: 0, correction: 1 }]],
+  root: (f) => [[[tensor([2, 3], [0, 1, 2, 3, 4, 5 * f])]], [[tensor([2], [0, f])], { eps: 1e-5 }]],
   layer_norm: (f) => [
     [[floats(f, 2, 3, 11), floats(f, 11), floats(f, 11)]],
     [[tensor([2, 13], new Array(26).fill(f * 30.1)), floats(f, 13), floats(f, 13)], { eps: 1e-12 }],
@@ -109,9 +140,18 @@ const CASES = {
     [[floats(f, 2, 3, 5), floats(f, 7, 5)], { slope: 0.5 }],
     [[floats(f, 5, 3), floats(f, 2, 3)], { slope: 2 }],
   ],
+  convolve_1d: slidingCases,
+  convolve_1d_flipped: slidingCases,
+  convolve_2d: imageCases,
+  convolve_2d_flipped: imageCases,
   embed: (f) => [[[ids(5, 2, 3), floats(f, 5, 7)]]],
   add_pairs: (f) => [[[floats(f, 2, 1, 3, 7), floats(f, 5, 2, 7)]]],
   copy: (f) => [[[floats(f, 3, 5)]], [[ids(5, 3)]], [[mask(2, 3)]]],
+  sigmoid: (f) => [[[floats(f, 3, 5)]]],
+  trim: () => [[[ids(7, 2, 5)], { front: 1 }], [[ids(7, 5)], { front: 1, back: 2 }]],
+  row: (f) => [[[floats(f, 2, 3, 5)], { index: 2 }], [[floats(f, 7, 5)], { index: 0 }]],
+  stack: (f) => [[[floats(f, 2, 3), floats(f, 2, 3), floats(f, 2, 3)]], [[floats(f, 5)]]],
+  hold: (f) => [0, 1, 2].map((index) => [[floats(f, 2, 5), floats(f, 2, 5), mask(2, 1, 3)], { index }]),
 };
 
 /** Calls check(explanation, value, inputs, where) for every cell of a call. */
@@ -147,6 +187,25 @@ for (const [op, cases] of Object.entries(CASES)) {
           );
         });
         assert.ok(output.data.length > 0);
+      }
+    }
+  });
+
+  test(`${op}: the terms of every cell add up to its value and hold every cell that it is made of`, () => {
+    for (const factor of [1e-3, 1, 30]) {
+      for (const [inputs, attributes = {}] of cases(factor)) {
+        everyCell(op, inputs, attributes, (explanation, value, _, where) => {
+          const mentioned = references(explanation);
+          const { terms, deciding } = contributions(explanation);
+          const total = terms.reduce((sum, term) => sum + term.value, 0);
+          const scale = terms.reduce((sum, term) => sum + Math.abs(term.value), 1);
+          assert.ok(total === value || Math.abs(total - value) <= 1e-12 * scale, `${where}: ${total}, not ${value}`);
+          const key = ({ input, index }) => `${input}:${index}`;
+          const found = new Set([...terms.flatMap(({ cells }) => cells), ...deciding].map(key));
+          assert.deepEqual([...found].sort(), mentioned.map(key).sort(), where);
+          const sizes = terms.map((term) => Math.abs(term.value));
+          assert.deepEqual(sizes, sizes.toSorted((a, b) => b - a), where);
+        });
       }
     }
   });

@@ -162,6 +162,28 @@ test('relu, tanh, copy', () => {
   gives('copy', [ids([1, 2])], {}, [1, 2], 'int');
 });
 
+test('gelu: a share of the number, all of it far to the right and nothing far to the left', () => {
+  close('gelu', [floats([0, 1, -1, 40, -40])], {}, [0, 0.8413447460685429, -0.15865525393145707, 40, 0]);
+});
+
+test('convolve_1d lays the window on as it is; the flipped one turns it round', () => {
+  const x = floats([[1], [2], [3], [4]]);
+  const [ones, slope] = [[[[1]], [[1]], [[1]]], [[[1]], [[0]], [[-1]]]].map((weight) => floats(weight));
+  const column = (...numbers) => numbers.map((number) => [number]);
+  gives('convolve_1d', [x, slope, zeros([1])], {}, column(-2, -2));
+  gives('convolve_1d_flipped', [x, slope, zeros([1])], {}, column(2, 2));
+  gives('convolve_1d', [x, ones, zeros([1])], { before: 2 }, column(1, 3, 6, 9));
+  gives('convolve_1d', [x, ones, zeros([1])], { before: 1, after: 1 }, column(3, 6, 9, 7));
+  gives('convolve_1d', [x, slope, floats([10])], { before: 4, stride: 3, dilation: 2 }, column(9, 6));
+});
+
+test('convolve_2d by hand', () => {
+  const inputs = [counting(1, 3, 3), floats([[[[1, 0], [0, -1]]]]), floats([10])];
+  gives('convolve_2d', inputs, {}, [[[6, 6], [6, 6]]]);
+  gives('convolve_2d_flipped', inputs, {}, [[[14, 14], [14, 14]]]);
+  gives('convolve_2d', inputs, { padding: 1, stride: 2 }, [[[10, 8], [4, 6]]]);
+});
+
 test('layer_norm: by hand', () => {
   const gain = floats([1, 1, 10, 1]);
   const bias = floats([0, 0, 5, 0]);
@@ -224,10 +246,21 @@ test('errors name the op, the argument, the shapes and the rule', () => {
     ['matmul', [zeros([2, 3], 'bool'), zeros([3, 2])], {}, 'needs_numbers', /a is a mask/],
     ['matmul', [zeros([2, 3])], {}, 'input_count', /takes 2 inputs, but 1 were given/],
     ['matmul', [zeros([4_000_000, 1]), zeros([1, 2])], {}, 'too_large', /\(4000000, 2\)/],
+    [
+      'convolve_1d',
+      [zeros([4, 3]), zeros([2, 3, 5]), zeros([5])],
+      { before: 1e9, stride: 1e9 },
+      'too_large',
+      /\(1000000004, 3\)/,
+    ],
+    ['convolve_2d', [zeros([1, 4, 3]), zeros([2, 1, 2, 2]), zeros([2])], { padding: 1e6, stride: 1e6 }, 'too_large', /./],
     ['transpose', [zeros([3])], {}, 'at_least', /x has the shape \(3,\)/],
     ['add', [zeros([2, 3]), zeros([2])], {}, 'broadcast', /\(2, 3\).*\(2,\)/],
     ['divide', [zeros([2]), floats([[1, 2], [3, 0]])], {}, 'zero_divisor', /b holds a zero at \[1, 1\]/],
     ['divide', [zeros([1]), floats([-0])], {}, 'zero_divisor', /zero/],
+    ['mean', [zeros([2, 0])], {}, 'too_few', /x of shape \(2, 0\) has too few values along axis -1/],
+    ['mean_square', [zeros([1, 2])], { axis: 0, correction: 1 }, 'too_few', /axis 0/],
+    ['root', [floats([1, -2])], { eps: 1 }, 'negative', /x holds a value at \[1\] that is too small/],
     ['scale', [zeros([2]), zeros([2, 0])], {}, 'empty_axis', /query/],
     ['linear', [zeros([2, 3]), zeros([4, 5]), zeros([5])], {}, 'inner', /x of shape \(2, 3\)/],
     ['linear', [zeros([2, 3]), zeros([3, 5]), zeros([1])], {}, 'vector', /bias must have the shape \(5,\)/],
@@ -274,13 +307,32 @@ test('errors name the op, the argument, the shapes and the rule', () => {
     ['cross_entropy', [zeros([2, 3]), ids([0, 3])], {}, 'token_range', /targets holds .* 3 at \[1\]/],
     ['cross_entropy', [zeros([2, 3]), ids([0])], {}, 'targets', /targets of shape \(1,\).*logits, of shape \(2, 3\)/],
     ['cross_entropy', [tensor([1, 2], [NO, 1]), ids([0])], {}, 'impossible', /logits is −∞ .* row \[0\]/],
+    ['soft_cross_entropy', [zeros([2, 3]), zeros([3])], {}, 'same_shape', /logits of shape \(2, 3\)/],
+    ['soft_cross_entropy', [tensor([2], [NO, 1]), floats([0.5, 0.5])], {}, 'impossible', /logits is −∞/],
+    ['keep_top_k', [zeros([3]), floats(0)], {}, 'single', /k must be one number between 0 and ∞/],
+    ['keep_top_k', [zeros([3]), zeros([3])], {}, 'single', /k must be one number/],
+    ['keep_top_p', [zeros([3]), floats(1.1)], {}, 'single', /p must be one number between 0 and 1/],
+    ['keep_top_p', [floats([1, -1]), floats(1)], {}, 'needs_shares', /probabilities must hold/],
+    ['smooth', [zeros([3]), floats(-0.1)], {}, 'single', /smoothing/],
+    ['clear_padding', [zeros([2, 3]), ids([1, 2, 3])], { pad_id: 0 }, 'one_each', /x of shape \(2, 3\).*\(3,\)/],
     ['add_pairs', [zeros([2, 3]), zeros([2, 4])], {}, 'width', /last axes/],
+    ['convolve_1d', [zeros([4, 2]), zeros([2, 5]), zeros([5])], {}, 'rank', /weight must have 3 axes/],
+    ['convolve_1d', [zeros([4, 2]), zeros([3, 5, 2]), zeros([2])], {}, 'channels', /\(4, 2\).*\(3, 5, 2\)/],
+    ['convolve_1d', [zeros([4, 2]), zeros([3, 2, 5]), zeros([2])], {}, 'vector', /bias must have the shape \(5,\)/],
+    ['convolve_1d', [zeros([2, 2]), zeros([3, 2, 5]), zeros([5])], {}, 'window', /3 does not fit into 2 places/],
+    ['convolve_2d', [zeros([1, 4, 2]), zeros([2, 1, 3, 3]), zeros([2])], {}, 'window', /3 does not fit into 2/],
+    ['convolve_2d', [zeros([3, 4, 4]), zeros([2, 1, 3, 3]), zeros([2])], {}, 'channels', /x of shape \(3, 4, 4\)/],
+    ['convolve_2d', [zeros([1, 4, 4]), zeros([2, 1, 3, 3]), zeros([2])], { stride: 0 }, 'attribute_above', /stride/],
     ['sinusoids', [zeros([2, 4])], { base: 0 }, 'attribute_above', /base must be greater than 0/],
     ['add_batch_positions', [zeros([2, 4])], {}, 'at_least', /at least 3 axes/],
     ['first_rows', [zeros([3, 2]), zeros([4, 2])], {}, 'too_long', /has 3 rows.*4 tokens: 4 > 3/],
     ['first_rows', [zeros([3]), zeros([2, 3])], {}, 'matrix', /table/],
     ['rotate_pairs', [zeros([2, 3])], {}, 'pairs', /\(2, 3\) has an odd width/],
     ['distance_bias', [zeros([2, 3]), zeros([2, 3])], {}, 'attribute_missing', /slope/],
+    ['trim', [ids([1, 2])], { front: 3 }, 'trim', /tokens of shape \(2,\), 3 tokens/],
+    ['row', [zeros([2, 3])], { index: 2 }, 'no_row', /x of shape \(2, 3\) has no row 2/],
+    ['stack', [zeros([2]), zeros([3])], {}, 'same_shape', /rows\[1\] of shape \(3,\) and rows\[0\]/],
+    ['hold', [zeros([2]), zeros([2]), zeros([2, 3], 'bool')], { index: 0 }, 'hold', /allowed of shape \(2, 3\)/],
   ];
   for (const [op, inputs, attributes, rule, message] of cases) {
     assert.throws(
@@ -321,6 +373,18 @@ test('total, count_rows, one_hot, cross_entropy', () => {
   gives('one_hot', [ids([2, 0])], { vocab_size: 3 }, [[0, 0, 1], [1, 0, 0]]);
   close('cross_entropy', [floats([[0, 0, 0, 0]]), ids([1])], {}, [Math.log(4)]);
   close('cross_entropy', [floats([[1000, 0], [0, 1000]]), ids([1, 1])], {}, [1000, 0]);
+});
+
+test('exp, keep_top_k, keep_top_p, smooth, soft_cross_entropy, clear_padding, count_tokens', () => {
+  close('exp', [floats([0, 1])], {}, [1, Math.E]);
+  gives('keep_top_k', [floats([1, 3, 3, 2]), floats(2)], {}, [false, true, true, false], 'bool');
+  gives('keep_top_p', [floats([0.25, 0.5, 0.25]), floats(0.75)], {}, [true, true, false], 'bool');
+  close('smooth', [floats([0, 1]), floats(0.5)], {}, [0.25, 0.75]);
+  close('soft_cross_entropy', [floats([[0, 0], [9, 9]]), floats([[0.5, 0.5], [0, 0]])], {}, [Math.log(2), 0]);
+  gives('clear_padding', [floats([[1, 2], [3, 4]]), ids([0, 5])], { pad_id: 0 }, [[0, 0], [3, 4]]);
+  gives('count_tokens', [ids([0, 5, 5])], { pad_id: 0 }, 2, 'int');
+  gives('trim', [ids([[1, 4, 2], [1, 5, 2]])], { front: 1 }, [[4, 2], [5, 2]], 'int');
+  gives('trim', [ids([1, 4, 2])], { back: 1 }, [1, 4], 'int');
 });
 
 test('every op has its symbol and its sentence', () => {

@@ -9,7 +9,7 @@ from docutils import nodes
 SITE = "stepformer"
 CARD = "social-card.png"
 LONGEST_DESCRIPTION = 200
-ELEMENTS = ("<stepformer-player", "<stepformer-exercise")
+ELEMENTS = ("<stepformer-player", "<stepformer-exercise", "<stepformer-word-map", "<stepformer-ledger")
 # A result comes with an excerpt of its page, which a browser may not fetch when the book is read from a disk.
 SEARCH_FROM_DISK = 'if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;'
 

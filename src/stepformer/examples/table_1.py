@@ -78,14 +78,15 @@ def attention_over_recurrence(n: int, d: int) -> Trace:
     return trace
 
 
-def convolution(n: int, d: int, width: int = 3, layers: int = 1) -> Trace:
-    """Convolutions, each over `width` words: itself and those before it, in layer l width^l words apart (dilated).
+def convolution(n: int, d: int, width: int = 3, layers: int = 1, dilated: bool = True) -> Trace:
+    """Convolutions, each over `width` words: itself and those before it.
 
     Args:
         n: number of words.
         d: width of a word's vector.
         width: number of words that one output sees; the paper's k.
         layers: how many are stacked.
+        dilated: the words that layer l sees are width^l apart, as in the paper; otherwise they are neighbours.
 
     Returns:
         The program.
@@ -94,7 +95,7 @@ def convolution(n: int, d: int, width: int = 3, layers: int = 1) -> Trace:
         nothing, x = leaf("nothing", np.zeros((1, d)), ("one", "d")), _words(n, d)
         for layer in range(layers):
             kernel = _weight(f"kernel_{layer}", width * d, d)
-            back = [width**layer * k for k in range(width)]
+            back = [k * width**layer if dilated else k for k in range(width)]
             with scope(f"layer_{layer}"):
                 windows = [[x[i - b] if b <= i else nothing for b in back] for i in range(n)]
                 x = [matmul(concat(*window), kernel, name=f"y_{i}") for i, window in enumerate(windows)]

@@ -12,11 +12,21 @@ __all__ = ["CHAPTERS", "Choice", "Code", "Feedback", "Number", "Wrong", "check",
 
 CHAPTERS = (
     "what_you_need",
+    "feed_forward_and_convolution",
+    "embedding",
+    "recurrent",
+    "encoder_decoder",
     "attention",
     "self_attention",
     "cross_attention",
     "multi_head_attention",
     "positional_encoding",
+    "input_block",
+    "encoder",
+    "decoder",
+    "output",
+    "transformer",
+    "gradients",
 )
 """Modules of this package that hold exercises; each has a tuple EXERCISES."""
 

@@ -2,24 +2,75 @@
 
 from stepformer.mistakes._attention import ATTENTION, MASKS
 from stepformer.mistakes._cross_attention import CROSS_ATTENTION, PADDED_CROSS_ATTENTION
+from stepformer.mistakes._decoder import DECODER, SHIFT
+from stepformer.mistakes._embedding import ANALOGY, COSINE, LOOK_UP
+from stepformer.mistakes._encoder import ENCODER_LAYER, NORMALIZATION, PRE_NORM, RESIDUAL
+from stepformer.mistakes._encoder_decoder import FEEDING_BACK, READ_PADDING, TEACHER_FORCING
+from stepformer.mistakes._feed_forward_and_convolution import (
+    CAUSAL_CONVOLUTION,
+    CENTRED_CONVOLUTION,
+    FEED_FORWARD,
+    IMAGE_CONVOLUTION,
+)
+from stepformer.mistakes._gradients import (
+    ATTENTION_BACKWARD,
+    FEED_FORWARD_BACKWARD,
+    LAYER_NORM_BACKWARD,
+    LOSS_BACKWARD,
+)
+from stepformer.mistakes._input_block import INPUT_BLOCK, PADDED_INPUT
 from stepformer.mistakes._multi_head_attention import MULTI_HEAD, SPLIT_HEADS
+from stepformer.mistakes._output import PADDED_LOSS, SAMPLING, SMOOTHED_LOSS
 from stepformer.mistakes._positional_encoding import POSITIONS, ROTARY, WORD_ORDER
+from stepformer.mistakes._recurrent import AGREEMENT, GRU_GATES, LSTM_GATES, PADDED_RECURRENT, RECURRENT
 from stepformer.mistakes._self_attention import CAUSAL, PADDED_SELF_ATTENTION, SELF_ATTENTION
+from stepformer.mistakes._transformer import TRANSFORMER
 from stepformer.mistakes._what_you_need import GRADIENT_STEP, LOSS
 
 __all__ = [
+    "AGREEMENT",
+    "ANALOGY",
     "ATTENTION",
+    "ATTENTION_BACKWARD",
     "CAUSAL",
+    "CAUSAL_CONVOLUTION",
+    "CENTRED_CONVOLUTION",
+    "COSINE",
     "CROSS_ATTENTION",
+    "DECODER",
+    "ENCODER_LAYER",
+    "FEEDING_BACK",
+    "FEED_FORWARD",
+    "FEED_FORWARD_BACKWARD",
     "GRADIENT_STEP",
+    "GRU_GATES",
+    "IMAGE_CONVOLUTION",
+    "INPUT_BLOCK",
+    "LAYER_NORM_BACKWARD",
+    "LOOK_UP",
     "LOSS",
+    "LOSS_BACKWARD",
+    "LSTM_GATES",
     "MASKS",
     "MULTI_HEAD",
+    "NORMALIZATION",
     "PADDED_CROSS_ATTENTION",
+    "PADDED_INPUT",
+    "PADDED_LOSS",
+    "PADDED_RECURRENT",
     "PADDED_SELF_ATTENTION",
     "POSITIONS",
+    "PRE_NORM",
+    "READ_PADDING",
+    "RECURRENT",
+    "RESIDUAL",
     "ROTARY",
+    "SAMPLING",
     "SELF_ATTENTION",
+    "SHIFT",
+    "SMOOTHED_LOSS",
     "SPLIT_HEADS",
+    "TEACHER_FORCING",
+    "TRANSFORMER",
     "WORD_ORDER",
 ]

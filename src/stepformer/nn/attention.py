@@ -11,6 +11,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from stepformer.nn._layers import check_dropout, check_sizes, drop
 from stepformer.nn.masks import check_mask
 
 
@@ -48,14 +49,15 @@ def scaled_dot_product_attention(
         TypeError: the mask is not boolean.
         ValueError: shapes do not fit.
     """
+    check_dropout(dropout)
     check_lengths(query, key, value)
     if query.shape[-1] != key.shape[-1]:
         shapes = f"query {tuple(query.shape)} and key {tuple(key.shape)}"
         raise ValueError(f"{shapes} must have the same width d_k.")
     if query.shape[-1] == 0:
         raise ValueError(f"query has shape {tuple(query.shape)}; its width must be 1 or more.")
-    key, value = _without_hidden_rows(query, key, value, mask)
-    return _attend(query, key, value, mask, dropout, need_weights)
+    key, value = without_hidden_rows(query, key, value, mask)
+    return attend(query, key, value, mask, dropout, need_weights)
 
 
 class AdditiveAttention(nn.Module):
@@ -73,6 +75,7 @@ class AdditiveAttention(nn.Module):
 
     def __init__(self, d_query: int, d_key: int, d_attention: int) -> None:
         super().__init__()
+        check_sizes(d_query=d_query, d_key=d_key, d_attention=d_attention)
         self.w_query = nn.Parameter(torch.empty(d_query, d_attention))
         self.w_key = nn.Parameter(torch.empty(d_key, d_attention))
         self.v = nn.Parameter(torch.empty(d_attention))
@@ -98,10 +101,11 @@ class AdditiveAttention(nn.Module):
             output (…, n_q, d_v) and weights (…, n_q, n_k).
         """
         check_lengths(query, key, value)
-        key, value = _without_hidden_rows(query, key, value, mask)
+        key, value = without_hidden_rows(query, key, value, mask)
         # (…, n_q, 1, d_attention) + (…, 1, n_k, d_attention) -> (…, n_q, n_k, d_attention)
         pairs = (query @ self.w_query).unsqueeze(-2) + (key @ self.w_key).unsqueeze(-3)
-        weights = _masked_softmax(torch.tanh(pairs) @ self.v, mask)
+        allowed, idle = (None, None) if mask is None else _without_idle_queries(mask)
+        weights = _cleared(_masked_softmax(torch.tanh(pairs) @ self.v, allowed), idle)
         return Attended(weights @ value, weights)
 
 
@@ -126,18 +130,33 @@ def check_lengths(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -
         )
 
 
-def _without_hidden_rows(
+def without_hidden_rows(
     query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: torch.Tensor | None
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Check the mask; return key and value with the rows cleared that no query may attend to."""
+    """Check the mask, and clear what no query may attend to, so that NaN there reaches neither output nor gradient.
+
+    Args:
+        query: (…, n_q, d_q); only its length is used.
+        key: (…, n_k, d_k).
+        value: (…, n_k, d_v).
+        mask: booleans (…, n_q or 1, n_k), True = may attend, or None.
+
+    Returns:
+        key and value in their shapes.
+
+    Raises:
+        TypeError: the mask is not boolean.
+        ValueError: the mask does not fit.
+    """
     if mask is None:
         return key, value
     check_mask(mask, query, key)
     hidden = ~mask.any(dim=-2).unsqueeze(-1)  # (…, n_k, 1)
-    return torch.where(hidden, 0.0, key), torch.where(hidden, 0.0, value)
+    cleared = torch.where(hidden, 0.0, key)
+    return cleared, cleared if value is key else torch.where(hidden, 0.0, value)
 
 
-def _attend(
+def attend(
     query: torch.Tensor,
     key: torch.Tensor,
     value: torch.Tensor,
@@ -145,34 +164,50 @@ def _attend(
     dropout: float,
     need_weights: bool,
 ) -> Attended:
-    """Dot products, scale, weights, weighted sum, on inputs that were checked."""
-    if need_weights:
+    """Scaled dot-product attention on inputs that were checked: for the modules that are made of it.
+
+    Args:
+        query: (…, n_q, d_k).
+        key: (…, n_k, d_k).
+        value: (…, n_k, d_v).
+        mask: booleans (…, n_q or 1, n_k), True = may attend, or None.
+        dropout: the share of weights that is set to zero at random.
+        need_weights: also return the weights.
+
+    Returns:
+        output (…, n_q, d_v), and weights (…, n_q, n_k) or None.
+    """
+    allowed, idle = (None, None) if mask is None else _without_idle_queries(mask)
+    # On the CPU torch's fused kernel can not drop weights, and what takes its place is slower than these two lines.
+    if need_weights or (dropout and query.device.type == "cpu"):
         # The query is scaled, not the product: in half precision the product could overflow.
-        weights = _masked_softmax((query * query.shape[-1] ** -0.5) @ key.mT, mask)
-        return Attended(F.dropout(weights, dropout) @ value, weights)
-    query, key, value = _same_leading_axes(query, key, value)
-    if mask is None:
-        return Attended(F.scaled_dot_product_attention(query, key, value, dropout_p=dropout), None)
-    allowed, idle = _without_idle_queries(mask)
-    output = F.scaled_dot_product_attention(query, key, value, attn_mask=allowed, dropout_p=dropout)
-    return Attended(output.masked_fill(idle, 0.0), None)
+        weights = _masked_softmax((query * query.shape[-1] ** -0.5) @ key.mT, allowed)
+        output = drop(weights, dropout) @ value
+    else:
+        query, key, value = _same_leading_axes(query, key, value)
+        output = F.scaled_dot_product_attention(query, key, value, attn_mask=allowed, dropout_p=dropout)
+    output = _cleared(output, idle)
+    return Attended(output, _cleared(weights, idle) if need_weights else None)
 
 
-def _masked_softmax(scores: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
-    if mask is None:
-        return scores.softmax(dim=-1)
-    allowed, idle = _without_idle_queries(mask)
-    return scores.masked_fill(~allowed, -torch.inf).softmax(dim=-1).masked_fill(idle, 0.0)
+def _masked_softmax(scores: torch.Tensor, allowed: torch.Tensor | None) -> torch.Tensor:
+    """The weights, where every query may attend to something."""
+    return (scores if allowed is None else torch.where(allowed, scores, -torch.inf)).softmax(dim=-1)
 
 
-def _without_idle_queries(mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+def _cleared(x: torch.Tensor, idle: torch.Tensor | None) -> torch.Tensor:
+    """Zeros for the queries that may attend to nothing."""
+    return x if idle is None else x.masked_fill(idle, 0.0)
+
+
+def _without_idle_queries(mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor | None]:
     """Let idle queries, which may attend to nothing, attend to everything; and tell which those are.
 
     A softmax over nothing is 0/0, and its gradient is NaN even where the result is not used. So what comes out
     for idle queries is computed first and then set to zero, which also sends a gradient of zero back.
     """
     idle = ~mask.any(dim=-1, keepdim=True)  # (…, n_q, 1)
-    return mask | idle, idle
+    return (mask | idle, idle) if idle.any() else (mask, None)
 
 
 def _same_leading_axes(*tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:

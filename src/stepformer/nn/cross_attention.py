@@ -3,7 +3,8 @@
 import torch
 from torch import nn
 
-from stepformer.nn.attention import Attended, _without_hidden_rows, check_lengths, scaled_dot_product_attention
+from stepformer.nn._layers import check_sizes
+from stepformer.nn.attention import Attended, check_lengths, scaled_dot_product_attention, without_hidden_rows
 
 
 class CrossAttention(nn.Module):
@@ -19,6 +20,7 @@ class CrossAttention(nn.Module):
 
     def __init__(self, d_model: int, d_k: int, d_v: int | None = None) -> None:
         super().__init__()
+        check_sizes(d_model=d_model, d_k=d_k, d_v=d_k if d_v is None else d_v)
         self.w_q = nn.Linear(d_model, d_k, bias=False)
         self.w_k = nn.Linear(d_model, d_k, bias=False)
         self.w_v = nn.Linear(d_model, d_k if d_v is None else d_v, bias=False)
@@ -43,6 +45,6 @@ class CrossAttention(nn.Module):
         """
         check_lengths(x, memory, memory)
         # Before the projections: 0 · NaN in a gradient of their weights would be NaN.
-        memory, _ = _without_hidden_rows(x, memory, memory, memory_mask)
+        memory, _ = without_hidden_rows(x, memory, memory, memory_mask)
         key, value = self.w_k(memory), self.w_v(memory)
         return scaled_dot_product_attention(self.w_q(x), key, value, memory_mask, need_weights=need_weights)

@@ -1,11 +1,13 @@
 """Multi-head attention in torch, as in `stepformer.reference.multi_head_attention`, and step by step with a cache."""
 
+from numbers import Integral
 from typing import NamedTuple
 
 import torch
 from torch import nn
 
-from stepformer.nn.attention import Attended, _attend, _without_hidden_rows, check_lengths
+from stepformer.nn._layers import check_dropout, check_sizes
+from stepformer.nn.attention import Attended, attend, check_lengths, without_hidden_rows
 from stepformer.nn.masks import causal_mask
 
 
@@ -38,10 +40,13 @@ class MultiHeadAttention(nn.Module):
         self, d_model: int, n_heads: int, d_k: int | None = None, d_v: int | None = None, dropout: float = 0.0
     ) -> None:
         super().__init__()
-        if n_heads < 1 or (d_k is None and d_model % n_heads):
-            raise ValueError(f"d_model = {d_model} can not be split into n_heads = {n_heads} equal heads.")
+        check_dropout(dropout)
+        check_sizes(d_model=d_model)
+        if not isinstance(n_heads, Integral) or n_heads < 1 or (d_k is None and d_model % n_heads):
+            raise ValueError(f"d_model = {d_model} can not be split into n_heads = {n_heads!r} equal heads.")
         d_k = d_model // n_heads if d_k is None else d_k
         d_v = d_k if d_v is None else d_v
+        check_sizes(d_k=d_k, d_v=d_v)
         self.n_heads = n_heads
         self.dropout = dropout
         self.w_q = nn.Linear(d_model, n_heads * d_k)
@@ -71,11 +76,8 @@ class MultiHeadAttention(nn.Module):
         """
         check_lengths(query, key, value)
         # Before the projections: 0 · NaN in a gradient of their weights would be NaN.
-        key, value = _without_hidden_rows(query, key, value, mask)
-        query_heads = split_heads(self.w_q(query), self.n_heads)  # (…, n_heads, n_q, d_k)
-        key_heads = split_heads(self.w_k(key), self.n_heads)  # (…, n_heads, n_k, d_k)
-        value_heads = split_heads(self.w_v(value), self.n_heads)  # (…, n_heads, n_k, d_v)
-        return self._join(query_heads, key_heads, value_heads, mask, need_weights)
+        key, value = without_hidden_rows(query, key, value, mask)
+        return self.attend(query, self.project(key, value), mask, need_weights)
 
     def step(
         self, x: torch.Tensor, cache: KeyValueCache | None = None, need_weights: bool = False
@@ -94,25 +96,55 @@ class MultiHeadAttention(nn.Module):
             The output (…, m, d_model) of the new tokens with weights (…, n_heads, m, n + m) or None; and the cache,
             which now holds the new tokens as well.
         """
-        query, key, value = (split_heads(w(x), self.n_heads) for w in (self.w_q, self.w_k, self.w_v))
-        if cache is not None:
-            key, value = torch.cat([cache.key, key], dim=-2), torch.cat([cache.value, value], dim=-2)
+        known = self.project(x, x, cache)
         # One new token may attend to everything; of several, none to a later one.
-        mask = None if x.shape[-2] == 1 else causal_mask(x, key)
-        return self._join(query, key, value, mask, need_weights), KeyValueCache(key, value)
+        mask = None if x.shape[-2] == 1 else causal_mask(x, known.key)
+        return self.attend(x, known, mask, need_weights), known
 
-    def _join(
-        self,
-        query_heads: torch.Tensor,
-        key_heads: torch.Tensor,
-        value_heads: torch.Tensor,
-        mask: torch.Tensor | None,
-        need_weights: bool,
+    def project(self, key: torch.Tensor, value: torch.Tensor, cache: KeyValueCache | None = None) -> KeyValueCache:
+        """The keys and values of every head, after those that are known already.
+
+        Args:
+            key: (…, n_k, d_model), without anything that is not finite.
+            value: (…, n_k, d_model), likewise.
+            cache: keys and values of earlier tokens, if there are any.
+
+        Returns:
+            Keys (…, n_heads, n, d_k) and values (…, n_heads, n, d_v) of all tokens.
+
+        Raises:
+            ValueError: the cache is one of other sentences.
+        """
+        key_heads = split_heads(self.w_k(key), self.n_heads)  # (…, n_heads, n_k, d_k)
+        value_heads = split_heads(self.w_v(value), self.n_heads)  # (…, n_heads, n_k, d_v)
+        if cache is not None:
+            if cache.key.shape[:-2] != key_heads.shape[:-2]:
+                raise ValueError(
+                    f"cache holds keys of shape {tuple(cache.key.shape)}, and those of the new tokens are "
+                    f"{tuple(key_heads.shape)}; it must come from the same sentences and the same module."
+                )
+            key_heads = torch.cat([cache.key, key_heads], dim=-2)
+            value_heads = torch.cat([cache.value, value_heads], dim=-2)
+        return KeyValueCache(key_heads, value_heads)
+
+    def attend(
+        self, query: torch.Tensor, known: KeyValueCache, mask: torch.Tensor | None, need_weights: bool = False
     ) -> Attended:
-        """Attend in every head, merge the heads and project back."""
-        for_heads = None if mask is None else mask.unsqueeze(-3)  # (…, 1, n_q, n_k)
+        """Let queries attend to keys and values that were projected, in every head; merge the heads and project back.
+
+        Args:
+            query: (…, n_q, d_model).
+            known: what `project` returned.
+            mask: booleans (…, n_q or 1, n), True = may attend, or None.
+            need_weights: also return the weights.
+
+        Returns:
+            output (…, n_q, d_model), and weights (…, n_heads, n_q, n) or None.
+        """
+        query_heads = split_heads(self.w_q(query), self.n_heads)  # (…, n_heads, n_q, d_k)
+        for_heads = None if mask is None else mask.unsqueeze(-3)  # (…, 1, n_q, n)
         dropout = self.dropout if self.training else 0.0
-        attended = _attend(query_heads, key_heads, value_heads, for_heads, dropout, need_weights)
+        attended = attend(query_heads, *known, for_heads, dropout, need_weights)
         return Attended(self.w_o(merge_heads(attended.output)), attended.weights)
 
 

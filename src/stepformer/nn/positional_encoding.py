@@ -6,6 +6,8 @@ Tokens are counted from `start`, which is 0 except where a decoder that keeps it
 import torch
 from torch import nn
 
+from stepformer.nn._layers import check_sizes
+
 
 class SinusoidalPositions(nn.Module):
     """Add to each token the fixed sinusoidal row of its position. There is nothing to learn.
@@ -24,6 +26,8 @@ class SinusoidalPositions(nn.Module):
 
     def __init__(self, d_model: int, max_len: int, base: float = 10000.0) -> None:
         super().__init__()
+        check_sizes(d_model=d_model, max_len=max_len)
+        _check_base(base)
         self.base = base
         table = sinusoidal_table(max_len, d_model, base).to(torch.get_default_dtype())
         self.register_buffer("table", table, persistent=False)
@@ -65,6 +69,7 @@ class LearnedPositions(nn.Module):
 
     def __init__(self, max_len: int, d_model: int) -> None:
         super().__init__()
+        check_sizes(max_len=max_len, d_model=d_model)
         self.embedding = nn.Embedding(max_len, d_model)
 
     def forward(self, x: torch.Tensor, start: int = 0) -> torch.Tensor:
@@ -96,6 +101,8 @@ class Rotary(nn.Module):
 
     def __init__(self, d_k: int, base: float = 10000.0) -> None:
         super().__init__()
+        check_sizes(d_k=d_k)
+        _check_base(base)
         if d_k % 2:
             raise ValueError(f"d_k = {d_k} is odd, and columns turn in pairs.")
         self.frequencies = base ** (-torch.arange(0, d_k, 2, dtype=torch.float64) / d_k)
@@ -139,8 +146,8 @@ def distance_bias(query: torch.Tensor, key: torch.Tensor, slope: float) -> torch
     Raises:
         ValueError: `slope` is not positive.
     """
-    if not slope > 0:
-        raise ValueError(f"slope is {slope}; it must be positive.")
+    if not 0 < slope < float("inf"):
+        raise ValueError(f"slope is {slope}; it must be positive and finite.")
     n_q, n_k = query.shape[-2], key.shape[-2]
     rows, columns = (torch.arange(n, dtype=query.dtype, device=query.device) for n in (n_q, n_k))
     return -slope * (rows.unsqueeze(-1) + (n_k - n_q) - columns).abs()
@@ -164,8 +171,17 @@ def sinusoidal_table(max_len: int, d_model: int, base: float = 10000.0) -> torch
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)[:, :d_model].contiguous()
 
 
+def _check_base(base: float) -> None:
+    if not 0 < base < float("inf"):
+        raise ValueError(f"base is {base}; it must be positive and finite.")
+
+
 def _rows(table: torch.Tensor, x: torch.Tensor, start: int) -> torch.Tensor:
     """The rows of the table for the tokens of x, or an error that says which number is too large."""
+    if x.ndim < 2 or x.shape[-1] != table.shape[-1]:
+        raise ValueError(f"x has shape {tuple(x.shape)}; it must be (…, n, d_model) with d_model = {table.shape[-1]}.")
+    if start < 0:
+        raise ValueError(f"start is {start}; positions count from 0.")
     end, max_len = start + x.shape[-2], len(table)
     if end > max_len:
         raise ValueError(f"The last token is number {end}, but max_len is {max_len}: {end} > {max_len}.")

@@ -3,6 +3,7 @@
 import torch
 from torch import nn
 
+from stepformer.nn._layers import check_sizes
 from stepformer.nn.attention import Attended, scaled_dot_product_attention
 
 
@@ -19,6 +20,7 @@ class SelfAttention(nn.Module):
 
     def __init__(self, d_model: int, d_k: int, d_v: int | None = None) -> None:
         super().__init__()
+        check_sizes(d_model=d_model, d_k=d_k, d_v=d_k if d_v is None else d_v)
         self.w_q = nn.Linear(d_model, d_k, bias=False)
         self.w_k = nn.Linear(d_model, d_k, bias=False)
         self.w_v = nn.Linear(d_model, d_k if d_v is None else d_v, bias=False)

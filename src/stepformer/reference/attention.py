@@ -18,6 +18,7 @@ from stepformer.ops import (
     mask as apply_mask,
 )
 from stepformer.recording import scope
+from stepformer.reference import _finite as finite
 from stepformer.reference.masks import check_mask
 from stepformer.trace import given_array
 
@@ -52,9 +53,9 @@ def scaled_dot_product_attention(
     check_lengths(query, key, value)
     if np.shape(query)[-1] != np.shape(key)[-1]:
         raise ValueError(f"query {np.shape(query)} and key {np.shape(key)} must have the same width d_k.")
-    key, value = _without_hidden_rows(query, key, value, mask)
+    key, value = without_hidden_rows(query, key, value, mask)
     with scope("attention"):
-        return _attend(query, key, value, mask)
+        return attend(query, key, value, mask)
 
 
 def additive_attention(
@@ -84,7 +85,7 @@ def additive_attention(
         ValueError: shapes do not fit, or a number that counts is not finite.
     """
     check_lengths(query, key, value)
-    key, value = _without_hidden_rows(query, key, value, mask)
+    key, value = without_hidden_rows(query, key, value, mask)
     with scope("additive_attention"):
         projected_query = matmul(query, params["w_query"], name="projected_query")
         projected_key = matmul(key, params["w_key"], name="projected_key")
@@ -92,8 +93,20 @@ def additive_attention(
         return _weigh(matmul(hidden, params["v"], name="scores"), value, mask)
 
 
-def _attend(query: np.ndarray, key: np.ndarray, value: np.ndarray, mask: np.ndarray | None) -> Attended:
-    """Dot products, scale, then weights: eq. 1 of the paper on inputs that were checked."""
+def attend(query: np.ndarray, key: np.ndarray, value: np.ndarray, mask: np.ndarray | None) -> Attended:
+    """Scaled dot-product attention on inputs that were checked: for the layers that are made of it.
+
+    Formula: `softmax(mask(query @ key.T / sqrt(d_k))) @ value` (Vaswani et al. 2017, eq. 1).
+
+    Args:
+        query: (…, n_q, d_k).
+        key: (…, n_k, d_k).
+        value: (…, n_k, d_v).
+        mask: booleans (…, n_q, n_k), True = may attend, or None.
+
+    Returns:
+        output (…, n_q, d_v) and weights (…, n_q, n_k).
+    """
     scores = matmul(query, transpose(key, name="key_transposed"), name="scores")
     return _weigh(scale(scores, query, name="scaled_scores"), value, mask)
 
@@ -106,15 +119,31 @@ def _weigh(scores: np.ndarray, value: np.ndarray, mask: np.ndarray | None) -> At
     return Attended(matmul(weights, value, name="output"), weights)
 
 
-def _without_hidden_rows(
+def without_hidden_rows(
     query: np.ndarray, key: np.ndarray, value: np.ndarray, mask: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Check mask and numbers; return key and value with the rows cleared that no query may attend to."""
+    """Check mask and numbers, and clear what no query may attend to.
+
+    Formula: `key[j] = value[j] = 0` where `mask[i, j]` is False for every i.
+
+    Args:
+        query: (…, n_q, d_q).
+        key: (…, n_k, d_k).
+        value: (…, n_k, d_v).
+        mask: booleans (…, n_q or 1, n_k), True = may attend, or None.
+
+    Returns:
+        key and value in their shapes.
+
+    Raises:
+        TypeError: the mask is not boolean.
+        ValueError: the mask does not fit, or a number that counts is not finite.
+    """
     if mask is None:
-        _check_finite(query, key, value, None)
+        check_finite(query, key, value, None)
         return key, value
     check_mask(mask, query, key)
-    _check_finite(query, key, value, mask)
+    check_finite(query, key, value, mask)
     same = value is key
     key = zero_masked(key, mask, name="visible_key")
     return key, key if same else zero_masked(value, mask, name="visible_value")
@@ -143,24 +172,40 @@ def check_lengths(query: np.ndarray, key: np.ndarray, value: np.ndarray) -> None
         )
 
 
-def _check_finite(
+def check_finite(
     query: np.ndarray,
     key: np.ndarray,
     value: np.ndarray,
     mask: np.ndarray | None,
     names: tuple[str, str, str] = ("query", "key", "value"),
 ) -> None:
-    """Refuse NaN and infinity, except in rows of key and value that the mask hides from every query."""
-    hidden = None if mask is None else ~np.asarray(mask, dtype=bool).any(axis=-2)[..., None]
-    for name, x, may_be_hidden in zip(names, (query, key, value), (False, True, True), strict=True):
-        x = np.asarray(x)
-        if x.dtype.kind not in "fiu":
-            raise TypeError(f"{name} must hold numbers; it is {x.dtype} of shape {x.shape}.")
-        wrong = ~np.isfinite(x)
-        if hidden is not None and may_be_hidden:
-            wrong = wrong & ~hidden
-        if wrong.any():
-            where = tuple(int(k) for k in np.argwhere(wrong)[0])
-            raise ValueError(
-                f"{name} is not finite at {where}; only keys masked for every query may hold NaN or infinity."
-            )
+    """Refuse NaN and infinity, except in rows of key and value that the mask hides from every query.
+
+    Args:
+        query: (…, n_q, d_q).
+        key: (…, n_k, d_k).
+        value: (…, n_k, d_v).
+        mask: booleans (…, n_q or 1, n_k), True = may attend, or None.
+        names: what the message calls the three.
+
+    Raises:
+        TypeError: an input holds no numbers.
+        ValueError: a number that counts is not finite.
+    """
+    hidden = None if mask is None else hidden_rows(mask)
+    for name, x, may_hide in zip(names, (query, key, value), (None, hidden, hidden), strict=True):
+        finite.check_finite(may_hide, **{name: x})
+
+
+def hidden_rows(mask: np.ndarray) -> np.ndarray:
+    """Which keys no query may attend to.
+
+    Formula: `out[j, 0] = not any over i of mask[i, j]`.
+
+    Args:
+        mask: booleans (…, n_q or 1, n_k), True = may attend.
+
+    Returns:
+        (…, n_k, 1) booleans, True = hidden.
+    """
+    return ~np.asarray(mask, dtype=bool).any(axis=-2)[..., None]

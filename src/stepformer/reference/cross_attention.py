@@ -6,7 +6,7 @@ import numpy as np
 
 from stepformer.ops import matmul, zero_masked
 from stepformer.recording import scope
-from stepformer.reference.attention import Attended, _attend, _check_finite
+from stepformer.reference.attention import Attended, attend, check_finite
 from stepformer.reference.masks import check_mask
 
 
@@ -40,7 +40,7 @@ def cross_attention(
             raise ValueError(f"{name} has shape {np.shape(sequence)}; it must be (…, n, d_model).")
     if memory_mask is not None:
         check_mask(memory_mask, x, memory)
-    _check_finite(x, memory, memory, memory_mask, ("x", "memory", "memory"))
+    check_finite(x, memory, memory, memory_mask, ("x", "memory", "memory"))
     with scope("cross_attention"):
         if memory_mask is not None:
             # Before the projections, so that padding which holds NaN does not reach them.
@@ -49,4 +49,4 @@ def cross_attention(
         key = matmul(memory, params["w_k.weight"], name="key")
         value = matmul(memory, params["w_v.weight"], name="value")
         with scope("attention"):
-            return _attend(query, key, value, memory_mask)
+            return attend(query, key, value, memory_mask)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from stepformer.ops import add, distance_bias, first_rows, rotate_pairs, sinusoids
+from stepformer.reference._finite import check_finite
 
 
 def positional_encoding(x: np.ndarray, base: float = 10000.0) -> np.ndarray:
@@ -23,7 +24,7 @@ def positional_encoding(x: np.ndarray, base: float = 10000.0) -> np.ndarray:
     Raises:
         ValueError: `x` has fewer than two axes or is not finite, or `base` is not positive.
     """
-    _check_finite(x=x)
+    check_finite(x=x)
     return sinusoids(x, base=base, name="positions")
 
 
@@ -60,7 +61,7 @@ def add_learned_positions(x: np.ndarray, params: Mapping[str, np.ndarray]) -> np
     Raises:
         ValueError: n is larger than max_len, the widths differ, or a number is not finite.
     """
-    _check_finite(x=x, table=params["embedding.weight"])
+    check_finite(x=x, table=params["embedding.weight"])
     return add(x, first_rows(params["embedding.weight"], x, name="positions"), name="with_positions")
 
 
@@ -80,7 +81,7 @@ def rotary(query: np.ndarray, key: np.ndarray, base: float = 10000.0) -> tuple[n
     Raises:
         ValueError: the width is odd, or a number is not finite.
     """
-    _check_finite(query=query, key=key)
+    check_finite(query=query, key=key)
     return rotate_pairs(query, base=base, name="rotated_query"), rotate_pairs(key, base=base, name="rotated_key")
 
 
@@ -102,7 +103,7 @@ def alibi(scaled_scores: np.ndarray, query: np.ndarray, key: np.ndarray, slope: 
     Raises:
         ValueError: shapes do not fit, a number is not finite, or `slope` is not positive.
     """
-    _check_finite(scaled_scores=scaled_scores)
+    check_finite(scaled_scores=scaled_scores)
     return add(scaled_scores, distance_bias(query, key, slope=slope, name="distance_bias"), name="biased_scores")
 
 
@@ -124,11 +125,3 @@ def alibi_slopes(n_heads: int) -> np.ndarray:
     if n_heads < 1:
         raise ValueError(f"n_heads is {n_heads}; it must be 1 or more.")
     return 2.0 ** (-8.0 * np.arange(1, n_heads + 1) / n_heads)
-
-
-def _check_finite(**arrays: np.ndarray) -> None:
-    for name, array in arrays.items():
-        wrong = ~np.isfinite(np.asarray(array, dtype=float))
-        if wrong.any():
-            where = tuple(int(k) for k in np.argwhere(wrong)[0])
-            raise ValueError(f"{name} is not finite at {where}.")

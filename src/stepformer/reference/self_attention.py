@@ -6,7 +6,7 @@ import numpy as np
 
 from stepformer.ops import matmul
 from stepformer.recording import scope
-from stepformer.reference.attention import Attended, _attend, _check_finite
+from stepformer.reference.attention import Attended, attend, check_finite
 from stepformer.reference.masks import check_mask
 
 
@@ -32,10 +32,10 @@ def self_attention(x: np.ndarray, params: Mapping[str, np.ndarray], mask: np.nda
         raise ValueError(f"x has shape {np.shape(x)}; it must be (…, n, d_model).")
     if mask is not None:
         check_mask(mask, x, x)
-    _check_finite(x, x, x, None)
+    check_finite(x, x, x, None)
     with scope("self_attention"):
         query = matmul(x, params["w_q.weight"], name="query")
         key = matmul(x, params["w_k.weight"], name="key")
         value = matmul(x, params["w_v.weight"], name="value")
         with scope("attention"):
-            return _attend(query, key, value, mask)
+            return attend(query, key, value, mask)

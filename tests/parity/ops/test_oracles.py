@@ -1,5 +1,6 @@
 """Every op against an independent way to compute it in float64: torch's where there is one, else a plain formula."""
 
+import functools
 import math
 
 import numpy as np
@@ -81,8 +82,47 @@ def cross_entropy(logits, targets):
     return F.cross_entropy(rows, torch.as_tensor(targets).flatten(), reduction="none").numpy().reshape(targets.shape)
 
 
+def keep_top_k(x, k):
+    """Cell by cell: how many of its row are larger, or equal and earlier."""
+
+    def kept(index):
+        *row, j = index
+        row = x[tuple(row)]
+        return sum(bool(other > row[j] or (other == row[j] and i < j)) for i, other in enumerate(row)) < k
+
+    return loop(x.shape, kept, dtype=bool)
+
+
+def keep_top_p(probabilities, p):
+    """Row by row, as one reads it: take the largest that is left until p is reached."""
+    kept = np.zeros(probabilities.shape, dtype=bool)
+    for row in np.ndindex(probabilities.shape[:-1]):
+        left, total = dict(enumerate(probabilities[row])), 0.0
+        while left and total < p:
+            best = max(left, key=left.get)
+            kept[(*row, best)] = True
+            total += left.pop(best)
+    return kept
+
+
+def soft_cross_entropy(logits, probabilities):
+    """torch takes distributions for targets as well; it makes NaN of 0 times infinity."""
+    logits = t(np.where(np.isneginf(logits), -1e6, logits))
+    rows = logits.reshape(-1, logits.shape[-1]), t(probabilities).reshape(-1, logits.shape[-1])
+    return F.cross_entropy(*rows, reduction="none").numpy().reshape(logits.shape[:-1])
+
+
+def clear_padding(x, tokens, pad_id):
+    return loop(x.shape, lambda i: 0.0 if tokens[i[: tokens.ndim]] == pad_id else float(x[i]))
+
+
 def layer_norm(x, gain, bias, eps=1e-5):
     return F.layer_norm(t(x), x.shape[-1:], t(gain), t(bias), eps).numpy()
+
+
+def mean_square(x, axis=-1, correction=0):
+    n = x.shape[axis]
+    return (t(x) ** 2).mean(dim=axis, keepdim=True).numpy() * (n / (n - correction))
 
 
 def embed(tokens, table):
@@ -134,6 +174,35 @@ def distance_bias(query, key, slope):
     return -slope * np.abs(np.subtract.outer(*from_the_end)).astype(float)
 
 
+def slopes(function, x):
+    """The slope of a function of one number, by torch's autograd."""
+    x = t(x).clone().requires_grad_()
+    return torch.autograd.grad(function(x).sum(), x)[0].numpy()
+
+
+def convolve_1d(x, weight, bias, before=0, after=0, stride=1, dilation=1, flip=False):
+    """torch's own, which wants channels before places; where something is empty, only the bias is left."""
+    *leading, n, d_in = x.shape
+    width, _, d_out = weight.shape
+    if not x.size * weight.size:
+        n_out = (before + n + after - dilation * (width - 1) - 1) // stride + 1
+        return np.broadcast_to(bias.astype(float), (*leading, n_out, d_out))
+    rows = F.pad(t(x).reshape(-1, n, d_in).mT, (before, after))
+    kernel = t(weight[::-1].copy() if flip else weight).permute(2, 1, 0)
+    result = F.conv1d(rows, kernel, t(bias), stride=stride, dilation=dilation).mT
+    return result.reshape(*leading, *result.shape[1:]).numpy()
+
+
+def convolve_2d(x, weight, bias, padding=0, stride=1, flip=False):
+    *leading, channels, height, width = x.shape
+    if not x.size:
+        sizes = [(n + 2 * padding - k) // stride + 1 for n, k in zip(x.shape[-2:], weight.shape[2:], strict=True)]
+        return np.broadcast_to(bias[:, None, None].astype(float), (*leading, len(weight), *sizes))
+    kernel = t(weight).flip(-1, -2) if flip else t(weight)
+    result = F.conv2d(t(x).reshape(-1, channels, height, width), kernel, t(bias), stride=stride, padding=padding)
+    return result.reshape(*leading, *result.shape[1:]).numpy()
+
+
 ORACLES = {
     "matmul": matmul,
     "transpose": lambda x: t(x).mT.numpy(),
@@ -141,6 +210,10 @@ ORACLES = {
     "subtract": lambda a, b: (t(a) - t(b)).numpy(),
     "multiply": lambda a, b: (t(a) * t(b)).numpy(),
     "total": lambda x, axis=-1: t(x).sum(dim=axis).numpy(),
+    "row_norm": lambda x: t(x).norm(dim=-1, keepdim=True).numpy(),
+    "row_total": lambda x: t(x).sum(dim=-1, keepdim=True).numpy(),
+    "positive": lambda x: slopes(F.relu, x),
+    "gelu_slope": lambda x: slopes(F.gelu, x),
     "count_rows": lambda x: np.array(sum(1 for _ in np.moveaxis(x, -2, 0))),
     "cross_entropy": cross_entropy,
     "one_hot": lambda tokens, vocab_size: F.one_hot(torch.as_tensor(tokens), vocab_size).double().numpy(),
@@ -164,6 +237,20 @@ ORACLES = {
     "hardmax": hardmax,
     "relu": lambda x: F.relu(t(x)).numpy(),
     "tanh": lambda x: t(x).tanh().numpy(),
+    "exp": lambda x: t(x).exp().numpy(),
+    "keep_top_k": keep_top_k,
+    "keep_top_p": keep_top_p,
+    "smooth": lambda x, smoothing: t(x).lerp(t(np.ones(x.shape)) / x.shape[-1], float(smoothing)).numpy(),
+    "soft_cross_entropy": soft_cross_entropy,
+    "clear_padding": clear_padding,
+    "count_tokens": lambda tokens, pad_id: np.array(sum(int(token) != pad_id for token in tokens.flat)),
+    "trim": lambda tokens, front=0, back=0: (
+        torch.as_tensor(tokens).narrow(-1, front, tokens.shape[-1] - front - back).numpy()
+    ),
+    "gelu": lambda x: F.gelu(t(x)).numpy(),
+    "mean": lambda x, axis=-1: t(x).mean(dim=axis, keepdim=True).numpy(),
+    "mean_square": mean_square,
+    "root": lambda x, eps=0.0: (t(x) + eps).sqrt().numpy(),
     "layer_norm": layer_norm,
     "sinusoids": lambda x, base=10000.0: sinusoids(*x.shape[-2:], base),
     "sinusoids_in_blocks": sinusoids_in_blocks,
@@ -172,11 +259,19 @@ ORACLES = {
     "first_rows": lambda table, x: t(table).narrow(0, 0, x.shape[-2]).numpy(),
     "rotate_pairs": rotate_pairs,
     "distance_bias": distance_bias,
+    "convolve_1d": convolve_1d,
+    "convolve_1d_flipped": functools.partial(convolve_1d, flip=True),
+    "convolve_2d": convolve_2d,
+    "convolve_2d_flipped": functools.partial(convolve_2d, flip=True),
     "embed": embed,
     "split_heads": split_heads,
     "reshape_heads": reshape_heads,
     "merge_heads": merge_heads,
     "concat": lambda *parts, axis=-1: torch.cat([t(part) for part in parts], dim=axis).numpy(),
+    "sigmoid": lambda x: t(x).sigmoid().numpy(),
+    "row": lambda x, index: t(x).select(-2, index).numpy(),
+    "stack": lambda *rows: torch.stack([t(one) for one in rows], dim=-2).numpy(),
+    "hold": lambda new, old, allowed, index: t(old).where(~torch.as_tensor(allowed[..., index]), t(new)).numpy(),
 }
 
 

@@ -1,0 +1,44 @@
+"""Layer norm in torch, as in `stepformer.reference.normalization`."""
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from stepformer.nn._layers import check_sizes
+
+
+class LayerNorm(nn.Module):
+    """Bring each row to mean 0 and variance 1, then stretch and shift each column.
+
+    Formula: `gain * (x - mean) / sqrt(variance + eps) + bias`; mean and variance are those of one row, and the variance
+    divides by the width (Ba et al. 2016, eq. 4). `torch.nn.LayerNorm` names the gain `weight`.
+
+    Args:
+        d_model: width of a row, 1 or more.
+        eps: keeps the root away from zero; in units of the variance.
+    """
+
+    def __init__(self, d_model: int, eps: float = 1e-5) -> None:
+        super().__init__()
+        check_sizes(d_model=d_model)
+        if not 0 < eps < float("inf"):
+            raise ValueError(f"eps is {eps}; it must be positive and finite.")
+        self.eps = eps
+        self.gain = nn.Parameter(torch.ones(d_model))
+        self.bias = nn.Parameter(torch.zeros(d_model))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Normalise each row on its own.
+
+        Args:
+            x: (…, d_model).
+
+        Returns:
+            The shape of `x`.
+
+        Raises:
+            ValueError: the width is not d_model.
+        """
+        if x.shape[-1:] != self.gain.shape:
+            raise ValueError(f"x has shape {tuple(x.shape)}; its width must be d_model = {len(self.gain)}.")
+        return F.layer_norm(x, self.gain.shape, self.gain, self.bias, self.eps)

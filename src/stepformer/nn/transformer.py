@@ -1,0 +1,312 @@
+"""The whole Transformer in torch, from token ids to logits, as in `stepformer.reference.transformer`."""
+
+from typing import NamedTuple
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from stepformer.nn._layers import Dropout, check_dropout, check_sizes, init_parameters
+from stepformer.nn.decoder import Decoder, LayerCache
+from stepformer.nn.embedding import Embedding
+from stepformer.nn.encoder import Encoder
+from stepformer.nn.input_block import make_positions, scale_and_place
+from stepformer.nn.masks import causal_mask, check_pad_id, padding_mask
+from stepformer.nn.multi_head_attention import KeyValueCache
+from stepformer.nn.torch_names import from_torch_names, to_torch_names
+
+
+class Encoded(NamedTuple):
+    """What the encoder hands to the decoder: one row for each token of the source, and which rows are no padding."""
+
+    memory: torch.Tensor
+    mask: torch.Tensor
+
+
+class Cache(NamedTuple):
+    """What decoding needs of the tokens so far: keys and values of every layer, and which tokens are no padding."""
+
+    layers: tuple[LayerCache, ...]
+    mask: torch.Tensor
+
+    def select(self, rows: torch.Tensor) -> "Cache":
+        """The cache of some sentences of the batch, in another order, or several times: for beam search.
+
+        Args:
+            rows: (k,) positions along the first axis.
+
+        Returns:
+            The cache of k sentences.
+        """
+        chosen = [
+            LayerCache(*(KeyValueCache(*(x.index_select(0, rows) for x in known)) for known in layer))
+            for layer in self.layers
+        ]
+        return Cache(tuple(chosen), self.mask.index_select(0, rows))
+
+
+class Decoded(NamedTuple):
+    """What the decoder returns: one row for each new token of the target, and the cache for the tokens to come."""
+
+    output: torch.Tensor
+    cache: Cache
+
+
+class Transformer(nn.Module):
+    """A model that translates: it reads a sequence of tokens and predicts, token by token, another.
+
+    Formula: `project(decode(tgt, encode(src)))` (Vaswani et al. 2017, figure 1, without the softmax). The defaults are
+    the base model of the paper; its three tables are one where `share_embeddings` and `tie_output` say so.
+
+    Args:
+        src_vocab_size: number of words of the source.
+        tgt_vocab_size: number of words of the target.
+        d_model: width of the vectors.
+        n_heads: number of heads, a divisor of d_model.
+        n_layers: number of layers of the encoder and of the decoder.
+        d_ff: inner width of the feed-forward networks.
+        dropout: the share of numbers that is set to zero at random in training, as in `EncoderLayer`, and of the sums
+            of embeddings and positions.
+        activation: of the feed-forward networks, "relu" or "gelu".
+        norm_first: normalise what goes into a sub-layer, not the sum that comes after it.
+        final_norm: a norm after the last layer of encoder and decoder; if not given, only with `norm_first`.
+        n_encoder_layers: number of layers of the encoder, if it is another.
+        n_decoder_layers: number of layers of the decoder, if it is another.
+        positions: "sinusoidal" or "learned".
+        max_len: length of the longest sequence.
+        pad_id: the id of padding on both sides.
+        share_embeddings: source and target use one table; their vocabularies are then one.
+        tie_output: the output layer uses the table of the target.
+        generator: where the first values of the parameters come from; torch's own if not given.
+    """
+
+    def __init__(
+        self,
+        src_vocab_size: int,
+        tgt_vocab_size: int,
+        d_model: int = 512,
+        n_heads: int = 8,
+        n_layers: int = 6,
+        d_ff: int = 2048,
+        dropout: float = 0.1,
+        activation: str = "relu",
+        norm_first: bool = False,
+        final_norm: bool | None = None,
+        n_encoder_layers: int | None = None,
+        n_decoder_layers: int | None = None,
+        positions: str = "sinusoidal",
+        max_len: int = 1024,
+        pad_id: int = 0,
+        share_embeddings: bool = False,
+        tie_output: bool = False,
+        generator: torch.Generator | None = None,
+    ) -> None:
+        super().__init__()
+        check_sizes(src_vocab_size=src_vocab_size, tgt_vocab_size=tgt_vocab_size, d_model=d_model, n_heads=n_heads,
+                    d_ff=d_ff, max_len=max_len)  # fmt: skip
+        check_dropout(dropout)
+        depths = {"n_encoder_layers": n_encoder_layers, "n_decoder_layers": n_decoder_layers}
+        depths = {name: n_layers if depth is None else depth for name, depth in depths.items()}
+        check_sizes(n_layers=n_layers, **depths)
+        check_pad_id(pad_id)
+        if not 0 <= pad_id < min(src_vocab_size, tgt_vocab_size):
+            raise ValueError(
+                f"pad_id is {pad_id}; it must be an id of both vocabularies, 0 … "
+                f"{min(src_vocab_size, tgt_vocab_size) - 1}."
+            )
+        if share_embeddings and src_vocab_size != tgt_vocab_size:
+            raise ValueError(
+                f"share_embeddings needs one vocabulary; src_vocab_size is {src_vocab_size} and tgt_vocab_size "
+                f"{tgt_vocab_size}."
+            )
+        self.pad_id = pad_id
+        self.src_embedding = Embedding(src_vocab_size, d_model)
+        self.tgt_embedding = self.src_embedding if share_embeddings else Embedding(tgt_vocab_size, d_model)
+        self.src_positions, self.tgt_positions = (make_positions(positions, d_model, max_len) for _ in range(2))
+        sizes = (d_model, n_heads, d_ff, dropout, activation, norm_first, final_norm)
+        self.encoder = Encoder(depths["n_encoder_layers"], *sizes)
+        self.decoder = Decoder(depths["n_decoder_layers"], *sizes)
+        self.output = nn.Linear(d_model, tgt_vocab_size)
+        if tie_output:
+            self.output.weight = self.tgt_embedding.weight
+        self.dropout = Dropout(dropout)
+        init_parameters(self, generator)
+
+    def forward(self, src: torch.Tensor, tgt: torch.Tensor) -> torch.Tensor:
+        """Predict, for every position of the target, the token that comes next: all at once, as training needs it.
+
+        Args:
+            src: (…, n_src) token ids.
+            tgt: (…, n_tgt) token ids, the target shifted by one: it begins with <bos> and lacks its last token.
+
+        Returns:
+            Logits (…, n_tgt, tgt_vocab_size). Row i depends on all of `src` and on `tgt` up to i. The rows of padding
+            are to be ignored.
+
+        Raises:
+            TypeError: ids are not whole numbers.
+            ValueError: an id is in no vocabulary, a sequence is longer than max_len, or the batches differ.
+        """
+        memory, mask = self.encode(src)
+        return self.project(self.decode(tgt, memory, mask).output)
+
+    def encode(self, src: torch.Tensor) -> Encoded:
+        """Read the source: one vector for each token, with its context in it.
+
+        Args:
+            src: (…, n_src) token ids.
+
+        Returns:
+            memory (…, n_src, d_model) and mask (…, 1, n_src), True = no padding.
+        """
+        x = self._input(src, self.src_embedding, self.src_positions, 0)
+        mask = padding_mask(src, self.pad_id)
+        return Encoded(self.encoder(x, mask), mask)
+
+    def decode(
+        self,
+        tgt: torch.Tensor,
+        memory: torch.Tensor,
+        memory_mask: torch.Tensor | None = None,
+        cache: Cache | None = None,
+    ) -> Decoded:
+        """Write the target: one vector for each position, which knows what comes before it and the source.
+
+        With the cache of an earlier call only the tokens that came since are given and computed, with the same result.
+
+        Args:
+            tgt: (…, m) token ids: of the whole target, or those that the cache does not hold yet.
+            memory: (…, n_src, d_model), what `encode` returned.
+            memory_mask: booleans (…, 1, n_src), what `encode` returned with it; None where there is no padding.
+            cache: what the call before returned; None at the first.
+
+        Returns:
+            output (…, m, d_model), and the cache of all tokens so far.
+
+        Raises:
+            TypeError: ids are not whole numbers, or the mask is not boolean.
+            ValueError: an id is not in the vocabulary, the target grows longer than max_len, shapes do not fit, or the
+                cache is one of other sentences.
+        """
+        if memory.ndim != tgt.ndim + 1 or memory.shape[:-2] != tgt.shape[:-1]:
+            raise ValueError(
+                f"tgt has shape {tuple(tgt.shape)} and memory {tuple(memory.shape)}; they must be (…, n_tgt) and "
+                "(…, n_src, d_model), with the same sizes before."
+            )
+        if memory_mask is not None and memory_mask.dtype == torch.bool and memory_mask.ndim != memory.ndim:
+            # Two axes would be read as (n_tgt, n_src), and a mask with a row for each sentence may fit by chance.
+            raise ValueError(
+                f"memory_mask has shape {tuple(memory_mask.shape)}; for memory {tuple(memory.shape)} it must be "
+                "(…, 1, n_src)."
+            )
+        if cache is not None and cache.mask.shape[:-2] != tgt.shape[:-1]:
+            raise ValueError(
+                f"tgt has shape {tuple(tgt.shape)}, and the cache holds sentences {tuple(cache.mask.shape[:-2])}; it "
+                "must come from the same ones."
+            )
+        x = self._input(tgt, self.tgt_embedding, self.tgt_positions, 0 if cache is None else cache.mask.shape[-1])
+        mask = padding_mask(tgt, self.pad_id)
+        if cache is not None:
+            mask = torch.cat([cache.mask, mask], dim=-1)
+        tgt_mask = mask & causal_mask(x, mask.mT)
+        layers = None if cache is None else cache.layers
+        output, layers = self.decoder(x, memory, tgt_mask, memory_mask, layers)
+        return Decoded(output, Cache(layers, mask))
+
+    def project(self, x: torch.Tensor) -> torch.Tensor:
+        """A score for each word of the target's vocabulary; softmax makes probabilities of them.
+
+        Args:
+            x: (…, n_tgt, d_model), what `decode` returned.
+
+        Returns:
+            Logits (…, n_tgt, tgt_vocab_size).
+        """
+        return self.output(x)
+
+    def _input(self, tokens: torch.Tensor, embedding: Embedding, positions: nn.Module, start: int) -> torch.Tensor:
+        """Look up, scale, add positions."""
+        return scale_and_place(embedding(tokens), positions, self.dropout, start)
+
+    def to_torch(self) -> nn.Transformer:
+        """Make torch's own Transformer with the weights of our encoder and decoder.
+
+        It takes embedded sequences, batch first, and has neither embeddings nor an output layer. Its masks mean the
+        opposite: True = may not attend.
+
+        Returns:
+            A new module in the same mode; its numbers are copies.
+        """
+        layer = self.encoder.layers[0]
+        attention, network = layer.self_attention, layer.feed_forward
+        shape = dict(d_model=layer.d_model, nhead=attention.n_heads, dim_feedforward=network.w_1.out_features,
+                     dropout=attention.dropout, activation=network.activation, norm_first=layer.norm_first,
+                     batch_first=True)  # fmt: skip
+        norms = [None if stack.norm is None else nn.LayerNorm(layer.d_model) for stack in (self.encoder, self.decoder)]
+        # Nested tensors are torch's way to skip padding; they warn, and return zeros where we return what is ignored.
+        encoder = nn.TransformerEncoder(
+            nn.TransformerEncoderLayer(**shape), len(self.encoder.layers), norms[0], enable_nested_tensor=False
+        )
+        decoder = nn.TransformerDecoder(nn.TransformerDecoderLayer(**shape), len(self.decoder.layers), norms[1])
+        own = nn.Transformer(layer.d_model, attention.n_heads, custom_encoder=encoder, custom_decoder=decoder,
+                             batch_first=True)  # fmt: skip
+        own.to(self.output.weight).train(self.training)
+        own.load_state_dict(to_torch_names(self.state_dict()))
+        return own
+
+    @classmethod
+    def from_torch(cls, own: nn.Transformer, src_vocab_size: int, tgt_vocab_size: int, **options) -> "Transformer":
+        """Make a model with the weights of torch's own Transformer in encoder and decoder.
+
+        Args:
+            own: a `torch.nn.Transformer` as torch builds it, with biases.
+            src_vocab_size: number of words of the source.
+            tgt_vocab_size: number of words of the target.
+            **options: what torch's has not: positions, max_len, pad_id, share_embeddings, tie_output, generator.
+
+        Returns:
+            A new model in the same mode; embeddings and output layer are new, the other numbers are copies.
+
+        Raises:
+            TypeError: it is no `torch.nn.Transformer`, or has parts of another kind.
+            ValueError: the module has no layers or no biases, another epsilon, another activation, or a final norm on
+                one side only; or its layers differ.
+        """
+        _check_as_torch_builds_it(own)
+        layer = own.encoder.layers[0]
+        activations = [name for name, function in (("relu", F.relu), ("gelu", F.gelu)) if layer.activation is function]
+        norms = {own.encoder.norm is not None, own.decoder.norm is not None}
+        if layer.linear1.bias is None or layer.norm1.eps != 1e-5 or not activations or len(norms) > 1:
+            raise ValueError(
+                "from_torch: ours has biases, eps = 1e-5, the activation relu or gelu, and final norms on both sides "
+                f"or on neither; given: bias {layer.linear1.bias is not None}, eps {layer.norm1.eps}, activation "
+                f"{layer.activation}, final norms {own.encoder.norm is not None} and {own.decoder.norm is not None}."
+            )
+        model = cls(src_vocab_size, tgt_vocab_size, own.d_model, own.nhead, 1, layer.linear1.out_features,
+                    layer.dropout.p, activations[0], layer.norm_first, norms.pop(), len(own.encoder.layers),
+                    len(own.decoder.layers), **options)  # fmt: skip
+        model.to(layer.linear1.weight).train(own.training)
+        model.load_state_dict(from_torch_names(own.state_dict()), strict=False)
+        return model
+
+
+def _check_as_torch_builds_it(own: nn.Transformer) -> None:
+    """Refuse what would be copied without an error and then compute something else."""
+    if not isinstance(own, nn.Transformer):
+        raise TypeError(f"from_torch takes a torch.nn.Transformer; this is {type(own).__name__}.")
+    kinds = {"encoder": nn.TransformerEncoderLayer, "decoder": nn.TransformerDecoderLayer}
+    layers = [(layer, kind) for side, kind in kinds.items() for layer in getattr(getattr(own, side), "layers", ())]
+    for layer, kind in layers:
+        if not isinstance(layer, kind):
+            raise TypeError(f"from_torch takes layers as torch builds them; one is {type(layer).__name__}.")
+    if {kind for _, kind in layers} != set(kinds.values()):
+        raise ValueError("from_torch: encoder and decoder need one layer or more.")
+    settings = {(layer.self_attn.num_heads, layer.norm_first, layer.activation) for layer, _ in layers}
+    settings |= {(layer.multihead_attn.num_heads, *rest) for layer, kind in layers
+                 for _, *rest in settings if kind is kinds["decoder"]}  # fmt: skip
+    epsilons = {module.eps for module in own.modules() if isinstance(module, nn.LayerNorm)}
+    if len(settings) > 1 or len(epsilons) > 1:
+        raise ValueError(
+            "from_torch: ours has one number of heads, norm_first, activation and epsilon for all layers; given: "
+            f"{sorted(map(str, settings))}, epsilons {sorted(epsilons)}."
+        )

@@ -1,0 +1,58 @@
+"""Layer norm: the reference equals the twin and the fused op, the twin torch's module, in values and gradients."""
+
+import numpy as np
+import pytest
+import torch
+from agreement import assert_agree
+from attention_cases import GRADIENTS, VALUES, assert_same
+
+from stepformer import nn, ops
+from stepformer.params import to_arrays
+from stepformer.reference.normalization import layer_norm
+
+SHAPES = [(4, 10), (10,), (2, 3, 4, 10), (1, 1), (5, 1), (0, 10)]
+
+
+def twin_of(width, eps=1e-5):
+    torch.manual_seed(width)
+    module = nn.LayerNorm(width, eps).double()
+    with torch.no_grad():
+        module.gain.normal_()
+        module.bias.normal_()
+    return module
+
+
+def torchs(module):
+    own = torch.nn.LayerNorm(len(module.gain), module.eps, dtype=torch.float64)
+    own.load_state_dict({"weight": module.gain, "bias": module.bias})
+    return own
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 30.0])
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("eps", [1e-5, 0.1])
+def test_layer_norm_agrees_with_its_twin_and_with_the_op(shape, scale, eps):
+    module = twin_of(shape[-1], eps)
+    x = np.random.default_rng(0).normal(size=shape) * scale + scale
+    params = to_arrays(module.state_dict())
+    assert sorted(params) == ["bias", "gain"]
+    mine = layer_norm(x, params, eps)
+    assert_agree(mine, module(torch.as_tensor(x)), VALUES)
+    assert_agree(mine, ops.layer_norm(x, params["gain"], params["bias"], eps=eps), 1e-12)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_twin_equals_torchs_module(shape):
+    module = twin_of(shape[-1])
+    assert_same(module, torchs(module), [torch.randn(shape, dtype=torch.float64)])
+
+
+def test_gradients_of_the_parameters_equal_those_of_torchs_module():
+    module = twin_of(10)
+    own = torchs(module)
+    x = torch.randn(4, 10, dtype=torch.float64)
+    factors = torch.linspace(-1, 2, 40, dtype=torch.float64).reshape(4, 10)
+    for one in (module, own):
+        (one(x) * factors).sum().backward()
+    assert_agree(module.gain.grad, own.weight.grad.numpy(), GRADIENTS)
+    assert_agree(module.bias.grad, own.bias.grad.numpy(), GRADIENTS)

@@ -1,0 +1,35 @@
+/** What a reader may ask for: a word, or a sum of words such as "king − man + woman". */
+import { plain } from './spelling.js';
+
+/** Signs stand between spaces, so that a hyphen within a word is part of it. The minus signs are all of them. */
+const SIGN = /(?:^|\s)([+\-−–－＋])(?=\s|$)/;
+
+/**
+ * @param {string} text
+ * @returns {{word: string, sign: 1|-1}[]}  empty where nothing was typed
+ */
+export function readExpression(text) {
+  // Without spaces around a sign, as in king-man+woman, it still is one.
+  const spaced = text.replace(/(\p{L})\s*([+−–－＋-])\s*(?=\p{L})/gu, '$1 $2 ');
+  const terms = [];
+  let sign = 1;
+  for (const part of spaced.split(SIGN)) {
+    if (/^[+＋]$/.test(part)) sign = 1;
+    else if (/^[\-−–－]$/.test(part)) sign = -1;
+    else {
+      // Words without a sign between them are added.
+      for (const word of part.split(/[\s,，、]+/).map(plain).filter(Boolean)) {
+        terms.push({ word, sign });
+        sign = 1;
+      }
+    }
+  }
+  return terms;
+}
+
+/** The same as text, with true minus signs. */
+export function writeExpression(terms) {
+  return terms
+    .map(({ word, sign }, i) => (i ? (sign < 0 ? ' − ' : ' + ') : sign < 0 ? '−' : '') + word)
+    .join('');
+}
