@@ -80,16 +80,18 @@ DRIVE = """element => {
     player.next();
     stepped += Number(element.dataset.step) === i;
   }
-  // Not every cell matters (the row of a word that is not in the sentence does not), but in a leaf of numbers one of
-  // the first, the middle and the last does.
-  const leaves = payload.tensors.filter((tensor) => 'data' in tensor && tensor.dtype === 'float');
-  const changes = (leaf, share) => {
-    player.set(leaf.name, leaf.shape.map((length) => Math.floor((length - 1) * share)), 3.25);
+  // Not every cell matters (the row of a word that is not in the sentence does not), but in a leaf one of the first,
+  // the middle and the last does.
+  const leaves = payload.tensors.filter((tensor) => 'data' in tensor);
+  const others = {float: [3.25], int: [1, 2], bool: [true, false]};
+  const changes = (leaf, share, value) => {
+    player.set(leaf.name, leaf.shape.map((length) => Math.floor((length - 1) * share)), value);
     const differs = all() !== start;
     player.reset();
     return differs;
   };
-  const changed = leaves.some((leaf) => [0, 0.5, 1].some((share) => changes(leaf, share)));
+  const changed = leaves.some((leaf) => [0, 0.5, 1].some((share) =>
+    others[leaf.dtype].some((value) => changes(leaf, share, value))));
   const silent = [];
   for (const {name} of payload.breaks ?? []) {
     player.break(name);
