@@ -65,3 +65,13 @@ def program(module, src, tgt, **options):
 def real(tokens):
     """Where a token is no padding."""
     return np.asarray(tokens) != PAD
+
+
+def torchs_layer(kind, module):
+    """A layer of torch's own, of this kind, with the weights of ours and without dropout."""
+    own = kind(
+        D_MODEL, N_HEADS, D_FF, 0.0, module.feed_forward.activation, batch_first=True, norm_first=module.norm_first,
+        dtype=torch.float64,
+    )  # fmt: skip
+    own.load_state_dict(nn.to_torch_names(module.state_dict()))
+    return own

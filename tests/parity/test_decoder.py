@@ -4,7 +4,7 @@ import pytest
 import torch
 from agreement import assert_agree
 from attention_cases import GRADIENTS, VALUES, assert_same
-from transformer_cases import D_FF, D_MODEL, N_HEADS, N_SRC, N_TGT, ORDERS, arrays, uneven
+from transformer_cases import D_FF, D_MODEL, N_HEADS, N_SRC, N_TGT, ORDERS, arrays, torchs_layer, uneven
 
 from stepformer import nn
 from stepformer.reference.decoder import decoder, decoder_layer
@@ -39,15 +39,6 @@ def layer(norm_first=False, activation="relu"):
 
 def stack(norm_first=False, activation="relu", final_norm=None):
     return uneven(nn.Decoder(3, D_MODEL, N_HEADS, D_FF, 0.1, activation, norm_first, final_norm))
-
-
-def torchs_layer(module):
-    own = torch.nn.TransformerDecoderLayer(
-        D_MODEL, N_HEADS, D_FF, 0.0, module.feed_forward.activation, batch_first=True, norm_first=module.norm_first,
-        dtype=torch.float64,
-    )  # fmt: skip
-    own.load_state_dict(nn.to_torch_names(module.state_dict()))
-    return own
 
 
 # ---- the reference and the twin -------------------------------------------------------------------------------------
@@ -97,7 +88,7 @@ def in_torchs_words(kind):
 @pytest.mark.parametrize("kind", ["none", "causal", "causal and padding"])
 def test_a_layer_equals_torchs_layer(kind, norm_first, activation):
     module = layer(norm_first, activation)
-    own = torchs_layer(module)
+    own = torchs_layer(torch.nn.TransformerDecoderLayer, module)
     x, memory, *masks = inputs(kind, 3)
     assert_same(
         lambda x, memory: module(x, memory, *masks).output,
@@ -110,7 +101,7 @@ def test_a_layer_equals_torchs_layer(kind, norm_first, activation):
 @pytest.mark.parametrize(("n_tgt", "n_src"), [(1, 1), (1, 7), (7, 1), (2, 5)])
 def test_a_layer_equals_torchs_layer_at_any_lengths(norm_first, n_tgt, n_src):
     module = layer(norm_first)
-    own = torchs_layer(module)
+    own = torchs_layer(torch.nn.TransformerDecoderLayer, module)
     x, memory = (torch.randn(1, n, D_MODEL, dtype=torch.float64) for n in (n_tgt, n_src))
     future = torch.ones(n_tgt, n_tgt, dtype=torch.bool).triu(1)
     assert_same(
@@ -123,7 +114,7 @@ def test_a_layer_equals_torchs_layer_at_any_lengths(norm_first, n_tgt, n_src):
 @pytest.mark.parametrize("norm_first", [False, True])
 def test_gradients_of_the_parameters_equal_those_of_torchs_layer(norm_first):
     module = layer(norm_first)
-    own = torchs_layer(module)
+    own = torchs_layer(torch.nn.TransformerDecoderLayer, module)
     x, memory, *masks = inputs("causal and padding", 3)
     factors = torch.linspace(-1, 2, x.numel(), dtype=torch.float64).reshape(x.shape)
     (module(x, memory, *masks).output * factors).sum().backward()
@@ -138,7 +129,7 @@ def test_gradients_of_the_parameters_equal_those_of_torchs_layer(norm_first):
 def test_the_decoder_equals_torchs_decoder(norm_first, activation, final_norm):
     module = stack(norm_first, activation, final_norm)
     norm = torch.nn.LayerNorm(D_MODEL, dtype=torch.float64) if final_norm else None
-    own = torch.nn.TransformerDecoder(torchs_layer(module.layers[0]), 3, norm)
+    own = torch.nn.TransformerDecoder(torchs_layer(torch.nn.TransformerDecoderLayer, module.layers[0]), 3, norm)
     own.load_state_dict(nn.to_torch_names(module.state_dict()))
     kind = "causal and padding"
     x, memory, *masks = inputs(kind, 3)

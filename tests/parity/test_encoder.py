@@ -4,7 +4,7 @@ import pytest
 import torch
 from agreement import assert_agree
 from attention_cases import GRADIENTS, VALUES, assert_same
-from transformer_cases import D_FF, D_MODEL, N_HEADS, ORDERS, arrays, uneven
+from transformer_cases import D_FF, D_MODEL, N_HEADS, ORDERS, arrays, torchs_layer, uneven
 
 from stepformer import nn
 from stepformer.reference.encoder import encoder, encoder_layer
@@ -30,15 +30,6 @@ def layer(norm_first=False, activation="relu", dropout=0.1):
 
 def stack(norm_first=False, activation="relu", final_norm=None):
     return uneven(nn.Encoder(3, D_MODEL, N_HEADS, D_FF, 0.1, activation, norm_first, final_norm))
-
-
-def torchs_layer(module):
-    own = torch.nn.TransformerEncoderLayer(
-        D_MODEL, N_HEADS, D_FF, 0.0, module.feed_forward.activation, batch_first=True, norm_first=module.norm_first,
-        dtype=torch.float64,
-    )  # fmt: skip
-    own.load_state_dict(nn.to_torch_names(module.state_dict()))
-    return own
 
 
 # ---- the reference and the twin -------------------------------------------------------------------------------------
@@ -85,7 +76,7 @@ def in_torchs_words(mask):
 @pytest.mark.parametrize("kind", ["none", "padding", "each its own"])
 def test_a_layer_equals_torchs_layer(kind, norm_first, activation):
     module = layer(norm_first, activation)
-    own = torchs_layer(module)
+    own = torchs_layer(torch.nn.TransformerEncoderLayer, module)
     x, mask = inputs(kind, 3)
     assert_same(lambda rows: module(rows, mask), lambda rows: own(rows, **in_torchs_words(mask)), [x])
 
@@ -94,14 +85,14 @@ def test_a_layer_equals_torchs_layer(kind, norm_first, activation):
 @pytest.mark.parametrize("length", [1, 2, 7])
 def test_a_layer_equals_torchs_layer_at_any_length(norm_first, length):
     module = layer(norm_first)
-    own = torchs_layer(module)
+    own = torchs_layer(torch.nn.TransformerEncoderLayer, module)
     assert_same(module, own, [torch.randn(1, length, D_MODEL, dtype=torch.float64)])
 
 
 @pytest.mark.parametrize("norm_first", [False, True])
 def test_gradients_of_the_parameters_equal_those_of_torchs_layer(norm_first):
     module = layer(norm_first)
-    own = torchs_layer(module)
+    own = torchs_layer(torch.nn.TransformerEncoderLayer, module)
     x, mask = inputs("padding", 3)
     factors = torch.linspace(-1, 2, x.numel(), dtype=torch.float64).reshape(x.shape)
     (module(x, mask) * factors).sum().backward()
@@ -116,7 +107,8 @@ def test_gradients_of_the_parameters_equal_those_of_torchs_layer(norm_first):
 def test_the_encoder_equals_torchs_encoder(norm_first, activation, final_norm):
     module = stack(norm_first, activation, final_norm)
     norm = torch.nn.LayerNorm(D_MODEL, dtype=torch.float64) if final_norm else None
-    own = torch.nn.TransformerEncoder(torchs_layer(module.layers[0]), 3, norm, enable_nested_tensor=False)
+    first = torchs_layer(torch.nn.TransformerEncoderLayer, module.layers[0])
+    own = torch.nn.TransformerEncoder(first, 3, norm, enable_nested_tensor=False)
     own.load_state_dict(nn.to_torch_names(module.state_dict()))
     x, mask = inputs("padding", 3)
     assert_same(lambda rows: module(rows, mask), lambda rows: own(rows, **in_torchs_words(mask)), [x])

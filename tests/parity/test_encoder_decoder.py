@@ -82,6 +82,24 @@ def test_both_write_the_same_words(kind):
         assert reference.greedy(sentence, start(), arrays, BOS, EOS, 6, kind, PAD) == words[:end].tolist()
 
 
+@fault("MOD-15")
+def test_a_model_in_training_writes_without_dropout_and_goes_on_training():
+    twin = twin_of()
+    # Half of each word vector lost at random would change the words.
+    twin.src_embedding = torch.nn.Sequential(twin.src_embedding, torch.nn.Dropout(0.5))
+    frozen = twin.tgt_embedding.eval()
+    src = torch.as_tensor(sentences([5, 1, 3], seed=4)[0])
+    expected = twin.eval().greedy(src, BOS, 6)
+    twin.train()
+    frozen.eval()
+    assert torch.equal(twin.greedy(src, BOS, 6), expected)
+    assert torch.equal(twin.greedy(src, BOS, 6), expected)
+    assert [module for module in twin.modules() if not module.training] == [frozen]
+    with pytest.raises(ValueError, match="the table has the rows"):
+        twin.greedy(src + 99, BOS, 6)
+    assert twin.training
+
+
 def test_the_example_of_the_chapter_runs_in_torch():
     given = examples.ENCODER_DECODER_PARAMS
     twin = nn.EncoderDecoder(8, 7, 6, 5, kind="rnn").double()

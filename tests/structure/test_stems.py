@@ -17,8 +17,6 @@ class Stem:
     chapter: str
 
 
-NOT_YET = "[its chapter comes with the chapters on encoder, decoder and the whole model]"
-
 STEMS = {
     "feed_forward": Stem(
         "feed_forward.py", "feed_forward.py", "test_feed_forward.py", "02_feed_forward_and_convolution.ipynb"

@@ -1,6 +1,7 @@
 """What the layers of encoder and decoder are made of, and the checks of their sizes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from numbers import Integral, Real
 
 import torch
@@ -47,6 +48,26 @@ def drop(x: torch.Tensor, share: float) -> torch.Tensor:
         The shape of `x`.
     """
     return x * torch.rand_like(x).ge_(share).div_(1 - share) if share else x
+
+
+@contextmanager
+def writing(model: nn.Module) -> Iterator[None]:
+    """Let a model write: without dropout and without gradients, and leave every part in the mode it was in.
+
+    Args:
+        model: what is to write; parts of it may be in training while others are frozen.
+
+    Yields:
+        Nothing; the modes come back also after an error.
+    """
+    modes = {module: module.training for module in model.modules()}
+    model.eval()
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        for module, training in modes.items():
+            module.training = training
 
 
 def add_and_norm(

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import nn
 
+from stepformer.nn._layers import writing
 from stepformer.nn.embedding import Embedding
 from stepformer.nn.masks import padding_mask
 from stepformer.nn.recurrent import GRU, RNN
@@ -150,6 +151,8 @@ class EncoderDecoder(nn.Module):
     def greedy(self, src: torch.Tensor, bos_id: int, max_len: int) -> torch.Tensor:
         """Let the decoder write on its own: each step reads the word that the step before found most probable.
 
+        The model writes in eval mode, and is afterwards in the mode that it was in.
+
         Args:
             src: (…, n_src) token ids.
             bos_id: the id of the start mark, which is read first and not returned.
@@ -163,10 +166,11 @@ class EncoderDecoder(nn.Module):
         """
         if max_len < 1:
             raise ValueError(f"max_len is {max_len}; it must be 1 or more.")
-        memory, mask = self.encode(src)
-        word, cache, written = src.new_full((*src.shape[:-1], 1), bos_id), None, []
-        for _ in range(max_len):
-            decoded = self.decode(word, memory, mask, cache)
-            word, cache = self.project(decoded.output).argmax(dim=-1), decoded.cache
-            written.append(word)
+        with writing(self):
+            memory, mask = self.encode(src)
+            word, cache, written = src.new_full((*src.shape[:-1], 1), bos_id), None, []
+            for _ in range(max_len):
+                decoded = self.decode(word, memory, mask, cache)
+                word, cache = self.project(decoded.output).argmax(dim=-1), decoded.cache
+                written.append(word)
         return torch.cat(written, dim=-1)
