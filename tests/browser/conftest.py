@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import build_book
@@ -77,29 +78,43 @@ class Watched:
         return [url for url in self.requests if not url.startswith(own)]
 
 
+@pytest.fixture(scope="session")
+def opener(chromium: Browser) -> Callable[..., AbstractContextManager[Callable[..., Page]]]:
+    """Make an `open_page`; what its pages complain of fails the test, or the fixture, that leaves it."""
+
+    @contextmanager
+    def opener() -> Iterator[Callable[..., Page]]:
+        contexts, watched = [], []
+
+        def open_page(address, *, viewport=DESKTOP, permit: tuple[str, ...] = (), until="load", **options) -> Page:
+            context = chromium.new_context(viewport=viewport, **options)
+            context.set_default_timeout(TIMEOUT)
+            contexts.append(context)
+            page = context.new_page()
+            watched.append((Watched(page), permit))
+            page.goto(address, wait_until=until)
+            return page
+
+        yield open_page
+        found = []
+        for watch, permit in watched:
+            found += [f"foreign request: {url}" for url in watch.foreign_requests()]
+            found += [text for text in watch.complaints if not any(permitted in text for permitted in permit)]
+        for context in contexts:
+            context.close()
+        assert found == []
+
+    return opener
+
+
 @pytest.fixture
-def open_page(chromium: Browser) -> Iterator[Callable[..., Page]]:
-    """Open pages: `open_page(address, viewport=PHONE, color_scheme="dark", …)`. Complaints fail the test at its end."""
-    contexts, watched = [], []
+def open_page(opener) -> Iterator[Callable[..., Page]]:
+    """Open pages: `open_page(address, viewport=PHONE, color_scheme="dark", …)`. Complaints fail the test at its end.
 
-    def open_page(address: str, *, viewport=DESKTOP, permit: tuple[str, ...] = (), **options) -> Page:
-        context = chromium.new_context(viewport=viewport, **options)
-        context.set_default_timeout(TIMEOUT)
-        contexts.append(context)
-        page = context.new_page()
-        watched.append((Watched(page), permit))
-        page.goto(address)
-        page.wait_for_load_state("networkidle")
-        return page
-
-    yield open_page
-    found = []
-    for watch, permit in watched:
-        found += [f"foreign request: {url}" for url in watch.foreign_requests()]
-        found += [text for text in watch.complaints if not any(permitted in text for permitted in permit)]
-    for context in contexts:
-        context.close()
-    assert found == []
+    Our elements are mounted when a page has loaded. `until="networkidle"` waits longer, for whatever comes late.
+    """
+    with opener() as open_page:
+        yield open_page
 
 
 @pytest.fixture
