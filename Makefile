@@ -78,7 +78,7 @@ lint: $(ENVIRONMENT) ## ruff, on all Python
 	@$(PY) -m ruff check .
 
 check: lint ## what to run before every commit: under a minute, no browser, no training
-	$(PYTEST) -n 2 --dist loadfile -m "not browser and not slow" tests
+	$(PYTEST) -n 2 --dist loadfile -p no:nbval -m "not browser and not slow" tests  # nbval would look at each test
 
 test: $(TOOLS) lint book ## every test, browser and notebooks included: before every push, and in CI
 	$(PYTEST) -n 2 --dist loadfile --nbval --nbval-current-env tests chapters

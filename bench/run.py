@@ -10,7 +10,9 @@ import sys
 from results import BENCH, load, table
 
 BENCHMARKS = ("import_time", "ops", "latency", "page", "attention_cost", "recurrent_time", "multi_head",
-              "transformer_step")  # fmt: skip
+              "transformer_step", "training", "training_speed", "tokenizing", "decoding", "grammar")  # fmt: skip
+LONG = ("hsk",)
+"""Half an hour of training: run alone, `python bench/hsk.py --test`."""
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -20,7 +20,7 @@ from normalise_notebook import dumps, normalise, problems, read
 
 ROOT = Path(__file__).resolve().parent.parent
 CHAPTERS = ROOT / "chapters"
-CELL_TIMEOUT = 120
+CELL_TIMEOUT = 600
 
 # One thread: sums are then added in one order, whatever the number of cores.
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}

@@ -43,7 +43,8 @@ def book_texts() -> list[str]:
         for cell in nbformat.reads(path.read_text(encoding="utf-8"), as_version=4).cells
     ]
     pages = sorted((ROOT / "book").rglob("*.md"))
-    package = [path for path in sorted((ROOT / "src" / "stepformer").rglob("*")) if path.suffix in {".py", ".json"}]
+    files = sorted((ROOT / "src" / "stepformer").rglob("*"))
+    package = [path for path in files if path.suffix in {".py", ".json", ".tsv"}]
     return cells + [path.read_text(encoding="utf-8") for path in (*pages, *package)]
 
 

@@ -309,6 +309,13 @@ def _stack(draw: Draw) -> Call:
     return [draw.numbers(*shape) for _ in range(draw.rng.integers(1, 4))], {}
 
 
+def _join_pair(draw: Draw) -> Call:
+    n, d = draw.sizes(2)
+    pieces = np.eye(d)[draw.rng.integers(d, size=n)] * draw.rng.integers(0, 4, size=(n, 1))  # with gaps between words
+    counts = draw.rng.integers(-1, 4, size=(d, d)) if draw.rng.random() < 0.5 else draw.floats(d, d)
+    return [pieces, counts], {"column": int(draw.rng.integers(d))}
+
+
 def _hold(draw: Draw) -> Call:
     n, d = draw.sizes(2)
     leading = draw.leading()
@@ -383,6 +390,7 @@ RANDOM: dict[str, Callable[[Draw], Call]] = {
     "row": _row,
     "stack": _stack,
     "hold": _hold,
+    "join_pair": _join_pair,
 }
 """One maker of random calls for each op; a test compares the names with the list of ops."""
 
@@ -466,6 +474,9 @@ EDGES: dict[str, list[Call]] = {
                       ([f(2, 3, 5), np.array([[1, 1, 0], [0, 1, 1]])], {"pad_id": 1})],
     "count_tokens": [([np.array([0, 0])], {"pad_id": 0}), ([np.zeros(0, dtype=int)], {"pad_id": 0}),
                      ([np.array([[3, -1], [-1, 3]])], {"pad_id": -1})],
+    "join_pair": [([np.eye(2), -np.ones((2, 2))], {"column": 0}), ([np.ones((5, 1)), np.ones((1, 1))], {"column": 0}),
+                  ([np.zeros((0, 2)), np.ones((2, 2))], {"column": 1}),
+                  ([f(4, 3), np.full((3, 3), -np.inf)], {"column": 1})],
     "trim": [([np.array([[1, 4, 5, 2, 0], [1, 4, 5, 6, 2]])], {"back": 1}), ([np.array([1, 2])], {}),
              ([np.array([[1, 2], [3, 4]])], {"front": 1, "back": 1}), ([np.zeros((0, 3), dtype=int)], {"front": 2})],
     "layer_norm": [([np.full((2, 3), 4.0), f(3), f(3)], {}), ([f(2, 1), f(1), f(1)], {}), ([f(5), f(5), f(5)], {}),
@@ -604,6 +615,12 @@ REFUSED: dict[str, list[tuple[list[np.ndarray], dict[str, Any], str]]] = {
                       ([f(3), f(3)], {"pad_id": 0}, "'tokens' must be token ids"),
                       ([f(3), np.array([[1, 2, 3]])], {"pad_id": 0}, "begin with the shape of tokens")],
     "count_tokens": [([f(3)], {"pad_id": 0}, "'tokens' must be token ids"), ([T], {"pad_id": 0}, "it is bool")],
+    "join_pair": [([f(2, 3), f(3, 2)], {"column": 0}, r"x \(2, 3\) and counts \(3, 2\)"),
+                  ([f(2), f(2, 2)], {"column": 0}, "at least 2 axes"),
+                  ([f(1, 2, 2), f(2, 2)], {"column": 0}, "must be"),
+                  ([f(2, 3), f(3, 3)], {"column": 3}, "column is 3; x .* has the columns 0 … 2"),
+                  ([f(2, 3), f(3, 3)], {"column": -1}, "column is -1"), ([T, f(2, 2)], {"column": 0}, "hold numbers"),
+                  ([f(2, 3), np.full((3, 3), np.nan)], {"column": 0}, "NaN")],
     "trim": [([f(3)], {}, "'tokens' must be token ids"), ([np.array([1, 2])], {"front": -1}, "front is -1; it must be"),
              ([np.array([1, 2])], {"back": 1.5}, "back is 1.5; it must be a whole number, 0 or more"),
              ([np.array([1, 2])], {"front": 1, "back": 2}, r"tokens is \(2,\); of 2 tokens 1 \+ 2 can not")],

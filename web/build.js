@@ -1,18 +1,22 @@
 /**
- * Bundles the player for its two hosts: a page (a classic script) and Jupyter (the module of an anywidget). Also
- * minifies the style sheet of the site.
+ * Bundles the player for its two hosts: a page (a classic script) and Jupyter (the module of an anywidget); and what a
+ * page needs that translates, which shares the engine of the first. Also minifies the style sheet of the site.
  *
  *   node build.js           writes what is built
  *   node build.js --check   writes nothing; exits 1 where a built file is not what the sources give
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, transform } from 'esbuild';
 
 const STATIC = '../src/stepformer/widgets/static/';
 const OUTPUTS = [
   { file: `${STATIC}stepformer.js`, make: () => bundle({ host: 'host_static.js', format: 'iife' }) },
+  {
+    file: `${STATIC}stepformer-translate.js`,
+    make: () => bundle({ host: 'host_translate.js', format: 'iife', plugins: [sharedWithFirstBundle] }),
+  },
   { file: `${STATIC}widget.js`, make: () => bundle({ host: 'host_anywidget.js', format: 'esm' }) },
   { file: '../book/_static/stepformer.css', make: () => styleSheet('site.css') },
 ];
@@ -30,21 +34,43 @@ const styleAsText = {
   },
 };
 
+const HERE = fileURLToPath(new URL('.', import.meta.url));
+const OPTIONS = {
+  absWorkingDir: HERE,
+  bundle: true,
+  minify: true,
+  charset: 'utf8',
+  target: 'es2022',
+  plugins: [styleAsText],
+  legalComments: 'none',
+  logLevel: 'warning',
+  write: false,
+};
+
+/** A second bundle of a page takes from the first one whatever lies outside of its own folder; see shared.js. */
+const sharedWithFirstBundle = {
+  name: 'shared-with-first-bundle',
+  setup(plugin) {
+    plugin.onResolve({ filter: /^\.\.?\// }, ({ path, kind, resolveDir }) => {
+      const own = kind === 'entry-point' || resolve(resolveDir, path).startsWith(resolve(HERE, 'translate'));
+      return own ? undefined : { path: 'shared', namespace: 'shared' };
+    });
+    plugin.onLoad({ filter: /.*/, namespace: 'shared' }, async () => {
+      const { metafile } = await build({ ...OPTIONS, entryPoints: ['shared.js'], format: 'esm', metafile: true });
+      const [{ exports: names }] = Object.values(metafile.outputs);
+      return { contents: `export const { ${names.join(', ')} } = globalThis.stepformerShared;` };
+    });
+  },
+};
+
 /** @returns {Promise<string>} the text of one bundle */
-async function bundle({ host, format }) {
+async function bundle({ host, format, plugins = [] }) {
   const result = await build({
-    absWorkingDir: fileURLToPath(new URL('.', import.meta.url)),
+    ...OPTIONS,
     entryPoints: [host],
     format,
-    bundle: true,
-    minify: true,
-    charset: 'utf8',
-    target: 'es2022',
-    plugins: [styleAsText],
+    plugins: [...OPTIONS.plugins, ...plugins],
     banner: { js: BANNER },
-    legalComments: 'none',
-    logLevel: 'warning',
-    write: false,
   });
   return result.outputFiles[0].text;
 }

@@ -27,6 +27,7 @@ import {
   distance,
   erf,
   findOp,
+  joining,
   lastAllowedKey,
   meanOf,
   meeting,
@@ -435,6 +436,16 @@ const EXPLAIN = {
     const all = range(data.length).map((i) => ref(0, indexOf(shape, i)));
     const real = all.filter(({ value }) => value !== pad).length;
     return reason('counted', num(real), all, { n: data.length, pad });
+  },
+
+  join_pair({ inputs, ref, index: [place, column], attributes, reason }) {
+    const { first, second, rows } = joining(inputs);
+    // Any other count or row could have changed what is joined.
+    const all = inputs.flatMap(({ shape, data }, k) => range(data.length).map((i) => ref(k, indexOf(shape, i))));
+    const from = rows[place];
+    if (!from) return reason('empty', num(0), all);
+    if (!from.joined) return reason('kept', ref(0, [from.row, column]), all, from);
+    return reason('joined', column === attributes.column ? ref(0, [from.row, first]) : num(0), all, { first, second });
   },
 
   trim: ({ ref, index, attributes }) => ref(0, index.with(-1, index.at(-1) + attributes.front)),

@@ -1009,6 +1009,46 @@ define('hold', {
   },
 });
 
+// ---- Byte-pair encoding ---------------------------------------------------------------------------
+
+/**
+ * Where each row comes from when the most frequent pair is joined: the row it was, and whether it took the next one in.
+ * The explanations need it as well.
+ */
+export function joining([x, counts]) {
+  const [n, width] = x.shape;
+  const best = counts.data.reduce((found, count, k) => (count > counts.data[found] ? k : found), 0);
+  const [first, second] = [Math.floor(best / width), best % width];
+  const rows = [];
+  for (let row = 0; row < n; row += 1) {
+    const joined =
+      counts.data[best] > 0 &&
+      row + 1 < n &&
+      x.data[row * width + first] !== 0 &&
+      x.data[(row + 1) * width + second] !== 0;
+    rows.push({ row, joined });
+    if (joined) row += 1;
+  }
+  return { first, second, rows };
+}
+
+define('join_pair', {
+  takes: { x: matrix, counts: scores(1) },
+  attributes: { column: { type: 'integer', above: -1 } },
+  forward([x, counts], { column }) {
+    const width = x.shape[1];
+    if (`${counts.shape}` !== `${[width, width]}`) throw new Refusal('vector', [1], { expected: [width, width] });
+    if (column >= width) throw new Refusal('too_few', [0], { axis: -1 });
+    const { first, rows } = joining([x, counts]);
+    const result = zeros(x.shape);
+    rows.forEach(({ row, joined }, place) => {
+      if (joined) result.data[place * width + column] = x.data[row * width + first];
+      else result.data.set(x.data.slice(row * width, (row + 1) * width), place * width);
+    });
+    return result;
+  },
+});
+
 // ---- Output: the next word, and the loss of a target --------------------------------------------
 
 define('exp', { takes: { x: numbers() }, forward: ([x]) => each(x, Math.exp) });

@@ -676,6 +676,85 @@ def the_mask_shows_all_words_and_no_padding(trace: Trace) -> None:
     _require(not wrong, f"The mask takes padding for words or words for padding, in sentence and place {wrong}.")
 
 
+@check
+def the_newest_word_sees_the_cache_and_itself(trace: Trace) -> None:
+    """One step with a cache is attention of the newest row to all keys so far, its own the last, and their values."""
+    x, params = trace["x"][-1:], [trace[f"w_{letter}.weight"] for letter in "qkv"]
+    query, new_key, new_value = (x @ weight for weight in params)
+    key, value = np.vstack([trace["cache.key"], new_key]), np.vstack([trace["cache.value"], new_value])
+    shares = np.exp(query @ key.T / query.shape[-1] ** 0.5)
+    _require(
+        trace["weights"].shape == shares.shape and _close(trace["weights"], shares / shares.sum()),
+        "The weights are not those of the newest word over the words in the cache and itself.",
+    )
+    _require(
+        _close(trace["output"], shares / shares.sum() @ value),
+        "The weights are right, but they do not fetch the values of the words that they belong to.",
+    )
+
+
+@check
+def links_are_read_where_the_word_is_written(trace: Trace) -> None:
+    """Whoever writes a word looks at what it translates: here nearly every best column is a possible link."""
+    found = trace["possible_found"] / trace["number_of_links"]
+    _require(
+        found > 0.5,
+        f"Only {found:.0%} of the links are possible ones, and the others lie one word too far: the rows are those of "
+        "words that were read, not of words that are written.",
+    )
+
+
+@check
+def possible_links_may_be_left_out(trace: Trace) -> None:
+    """An alignment error asks for the sure links only, so drawing exactly these would be perfect."""
+    wanted = trace["links"].sum() + trace["sure"].sum()
+    _require(
+        bool(np.isclose(trace["wanted"], wanted)),
+        f"{trace['wanted']:g} links are asked for, {wanted:g} should be: all that were found and all sure ones.",
+    )
+
+
+@check
+def each_answer_is_read_one_step_later(trace: Trace) -> None:
+    """Wherever the decoder reads a word that was an answer, it was the answer of the place before."""
+    read, answers = trace["tgt_in"], trace["tgt_out"]
+    later = read[1:] != 0
+    fits = read.shape == answers.shape and np.array_equal(read[1:][later], answers[:-1][later])
+    (words,), (next_words,) = trace.axis_labels("tgt_in"), trace.axis_labels("tgt_out")
+    _require(fits, f"The decoder reads {' '.join(words)} and is to answer {' '.join(next_words)}.")
+
+
+@check
+def every_word_counts_once_and_padding_not(trace: Trace) -> None:
+    """The loss is the mean over the answers that are words, and what is read at padding learns nothing."""
+    losses, real = trace["loss.losses"], trace["tgt_out"] != 0
+    loss, expected = trace["loss.mean"], losses[real].mean()
+    _require(
+        bool(np.isclose(loss, expected)) and not losses[~real].any(),
+        f"The loss is {loss:.2f}, the mean over {real.sum()} words {expected:.2f}; padding costs "
+        f"{losses[~real].sum():.2f}.",
+    )
+
+
+@check
+def a_steady_gradient_moves_by_the_rate(trace: Trace) -> None:
+    """A weight whose gradient stays the same moves by the learning rate in each step, however large the gradient is."""
+    steady = (trace["gradients"] == trace["gradients"][0]).all(axis=0)
+    for k in range(len(trace["gradients"])):
+        steps = np.abs(trace[f"step_{k + 1}.adam.step"][steady])
+        right = bool(np.allclose(steps, trace["rate"], rtol=1e-6))
+        _require(right, f"Step {k + 1} moves steady weights by {steps.round(3)}; the rate is {trace['rate']:g}.")
+
+
+@check
+def the_rate_is_highest_at_the_end_of_warm_up(trace: Trace) -> None:
+    """The rate has its peak at step = warmup, and there it is one divided by the root of d_model times warmup."""
+    rate, warmup = trace["rate"], trace["warmup"]
+    peak, at = 1 / np.sqrt(trace["d_model"] * warmup), trace["step"][rate.argmax()]
+    fits = at == warmup and np.isclose(rate.max(), peak)
+    _require(bool(fits), f"The highest rate is {rate.max():.3f} at step {at:g}, not {peak:.3f} at step {warmup:g}.")
+
+
 def _sublayers(trace: Trace) -> list[tuple[str, str, str]]:
     """For each sub-layer: the names of what goes in, of what it finds, and of their sum."""
     names = [trace.tensors[step.output].name for step in trace.steps]

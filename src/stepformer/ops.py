@@ -17,12 +17,12 @@ __all__ = [
     "OPS", "add", "add_batch_positions", "add_pairs", "both", "causal_mask", "clear_padding", "concat",
     "convolve_1d", "convolve_1d_flipped", "convolve_2d", "convolve_2d_flipped", "copy",
     "count_rows", "count_tokens", "cross_entropy", "distance_bias", "divide", "embed", "exp", "first_rows", "gelu",
-    "gelu_slope", "hardmax", "hold", "keep_top_k", "keep_top_p", "layer_norm", "linear", "mask", "mask_opposite",
-    "mask_transposed", "mask_with_zero", "matmul", "mean", "mean_square", "merge_heads", "multiply", "one_hot",
-    "padding_mask", "positive", "relu", "reshape_heads", "root", "rotate_pairs", "row", "row_norm", "row_total",
-    "scale", "scale_up", "share_across_heads", "sigmoid", "sinusoids", "sinusoids_exponent_slip", "sinusoids_in_blocks",
-    "smooth", "soft_cross_entropy", "softmax", "softmax_averaged", "split_heads", "stack", "subtract", "tanh", "total",
-    "transpose", "trim", "zero_masked",
+    "gelu_slope", "hardmax", "hold", "join_pair", "keep_top_k", "keep_top_p", "layer_norm", "linear", "mask",
+    "mask_opposite", "mask_transposed", "mask_with_zero", "matmul", "mean", "mean_square", "merge_heads", "multiply",
+    "one_hot", "padding_mask", "positive", "relu", "reshape_heads", "root", "rotate_pairs", "row", "row_norm",
+    "row_total", "scale", "scale_up", "share_across_heads", "sigmoid", "sinusoids", "sinusoids_exponent_slip",
+    "sinusoids_in_blocks", "smooth", "soft_cross_entropy", "softmax", "softmax_averaged", "split_heads", "stack",
+    "subtract", "tanh", "total", "transpose", "trim", "zero_masked",
 ]  # fmt: skip
 
 Axes = tuple[str, ...]
@@ -1386,6 +1386,49 @@ def trim(tokens: np.ndarray, *, front: int = 0, back: int = 0) -> np.ndarray:
     if front + back > n:
         raise ValueError(f"trim: tokens is {tokens.shape}; of {n} tokens {front} + {back} can not be left out.")
     return tokens[..., front : n - back].copy()
+
+
+# ---- byte-pair encoding: join the most frequent pair ----------------------------------------------------------------
+
+
+@op(latex=r"\mathrm{join}(x, c): \text{rows } a, b \to \text{one row}, \; (a, b) = \arg\max_{ij} c_{ij}", axes=_first)
+def join_pair(x: np.ndarray, counts: np.ndarray, *, column: int) -> np.ndarray:
+    """Join two neighbours into one piece, wherever the most frequent pair stands: one step of byte-pair encoding.
+
+    Formula: `(a, b)` is the first largest cell of `counts`. From the top, where `x[i, a] != 0` and `x[i + 1, b] != 0`
+    the two rows become one row that holds `x[i, a]` in `column` and 0 elsewhere; the rows below move up, and rows of 0
+    fill the end. If no count is above 0, nothing is joined (Sennrich, Haddow and Birch 2016, section 3.2).
+
+    Args:
+        x: (n, d), each row a piece: not 0 in the column of that piece. A row of 0 is a gap between words.
+        counts: (d, d), how often a piece (row) has another (column) after it.
+        column: the column of the new piece.
+
+    Returns:
+        (n, d).
+
+    Raises:
+        ValueError: a shape does not fit, there is no such column, or `counts` holds NaN or +inf.
+    """
+    x, counts = _floats("join_pair", "x", x, 2), _softmax_input("join_pair", counts, -1, "counts")
+    width = x.shape[-1]
+    if x.ndim != 2 or counts.shape != (width, width):
+        raise ValueError(f"join_pair: x {x.shape} and counts {counts.shape} must be (n, d) and (d, d).")
+    if not _is_whole(column) or not 0 <= column < width:
+        raise ValueError(f"join_pair: column is {column!r}; x {x.shape} has the columns 0 … {width - 1}.")
+    first, second = divmod(int(counts.argmax()), width)
+    if counts[first, second] <= 0:
+        return x.copy()
+    joined, i, place = np.zeros_like(x), 0, 0
+    while i < len(x):
+        if i + 1 < len(x) and x[i, first] and x[i + 1, second]:
+            joined[place, column] = x[i, first]
+            i += 2
+        else:
+            joined[place] = x[i]
+            i += 1
+        place += 1
+    return joined
 
 
 # ---- layer norm, step by step -------------------------------------------------------------------------------------

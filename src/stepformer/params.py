@@ -32,7 +32,7 @@ def to_arrays(state_dict: Mapping[str, Any]) -> dict[str, np.ndarray]:
         bias for each gate, under "layers.0.forward." and so on, as `stepformer.reference.recurrent` takes them.
     """
     arrays = {name: tensor.detach().cpu().numpy() for name, tensor in state_dict.items()}
-    others = {name: _turned(name, array).copy() for name, array in arrays.items() if not RECURRENT.fullmatch(name)}
+    others = {name: turned(name, array).copy() for name, array in arrays.items() if not RECURRENT.fullmatch(name)}
     return others | _gates_of(arrays)
 
 
@@ -59,14 +59,21 @@ def from_arrays(arrays: Mapping[str, np.ndarray], like: Mapping[str, Any]) -> di
             raise ValueError(f"from_arrays: {name!r} has shape {np.shape(arrays[name])}; the module needs {shape}.")
     given = {name: np.asarray(array) for name, array in arrays.items()}
     given |= _stacked_of(given, {name: tuple(tensor.shape) for name, tensor in like.items()})
-    return {name: tensor.new_tensor(_turned(name, given[name]).copy()) for name, tensor in like.items()}
+    return {name: tensor.new_tensor(turned(name, given[name]).copy()) for name, tensor in like.items()}
 
 
-def _turned(name: str, array: np.ndarray) -> np.ndarray:
+def turned(name: str, array: np.ndarray) -> np.ndarray:
     """Reverse the axes of the weight of a layer on rows; a turned weight turned again is what it was.
 
     Linear layers have two axes, convolutions over words three. Convolutions over images, with four, have the same
     layout on both sides.
+
+    Args:
+        name: of the parameter, as in a state_dict.
+        array: its numbers, as torch or as the reference has them.
+
+    Returns:
+        A view as the other side has them.
     """
     on_rows = name.split(".")[-1] == "weight" and not name.endswith("embedding.weight") and array.ndim in (2, 3)
     return array.T if on_rows else array

@@ -258,6 +258,80 @@ def blocks(columns: Mapping[str, Sequence[str | Sequence[str]]], unit: float = 0
         return figure
 
 
+def tree(
+    levels: Sequence[Sequence[tuple[str, int, float, bool]]],
+    root: str,
+    *,
+    chosen: str = "",
+    title: str = "",
+) -> "Figure":
+    """Draw how a search went: a column for each word, the most probable beginnings at the top.
+
+    Args:
+        levels: for each step its beginnings, each as (the word it adds, position of the beginning before it in the
+            level before, its probability, whether it was kept).
+        root: what every sentence begins with.
+        chosen: the words of the sentence that was chosen, with spaces between them; its way is drawn strongly.
+        title: what the figure shows.
+
+    Returns:
+        The figure. What was not kept is drawn pale.
+
+    Raises:
+        ValueError: there is nothing to draw, or a beginning has no beginning before it.
+    """
+    if not levels or not all(levels):
+        raise ValueError("tree: there is nothing to draw: give one level or more, none of them empty.")
+    places = [[(0.0, 0.0)]]
+    on_the_way, words = [[True]], chosen.split()
+    with _style():
+        figure, (ax,) = _new_figure(1, 0.75 + 0.44 * max(map(len, levels)))
+        box = {"boxstyle": "round,pad=0.35", "linewidth": 1.0}
+        ax.text(0, 0, root, ha="center", va="center", size=9.5, bbox=box | {"facecolor": WASH, "edgecolor": QUIET})
+        for depth, level in enumerate(levels, start=1):
+            places.append([])
+            on_the_way.append([])
+            for i, (word, parent, probability, kept) in enumerate(level):
+                if not 0 <= parent < len(places[depth - 1]):
+                    raise ValueError(f"tree: {word!r} in level {depth} goes on from {parent}, which is not there.")
+                here, before = (depth, -i), places[depth - 1][parent]
+                strong = on_the_way[depth - 1][parent] and depth <= len(words) and words[depth - 1] == word
+                colour = ROLES["target"] if strong else QUIET if kept else RULE
+                ax.plot(*zip(before, here, strict=True), color=colour, linewidth=2.0 if strong else 1.2, zorder=1)
+                label = f"{word}  {format_number(probability, 2 if probability >= 0.095 else 3)}"
+                ax.text(*here, label, ha="center", va="center", size=9.5, color=INK if kept else QUIET,
+                        bbox=box | {"facecolor": PAPER, "edgecolor": colour}, zorder=2)  # fmt: skip
+                places[-1].append(here)
+                on_the_way[-1].append(strong)
+        ax.set(title=title, xlim=(-0.4, len(levels) + 0.45), ylim=(0.6 - max(map(len, levels)), 0.5))
+        ax.set_axis_off()
+        return figure
+
+
+def png(figure: "Figure") -> bytes:
+    """A figure of this module as a picture, for a file.
+
+    Args:
+        figure: what a function of this module returned.
+
+    Returns:
+        The bytes of a PNG file.
+    """
+    return figure._repr_png_()[0]
+
+
+def can_draw(text: str) -> bool:
+    """Tell whether there is a glyph for each character of a text: in the book's fonts, or in those of the computer.
+
+    Args:
+        text: a label.
+
+    Returns:
+        True or False; where it is False, a figure would show empty boxes.
+    """
+    return all(c.isspace() or ord(c) in _drawable() for c in text)
+
+
 def _draw_column(ax: "Axes", column: Sequence[str | Sequence[str]]) -> None:
     line = {"color": QUIET, "linewidth": 1.3, "zorder": 1}
 
@@ -448,6 +522,15 @@ def _font_families() -> tuple[str, ...]:
     installed = set(font_manager.get_font_names())
     others = ("Noto Sans CJK SC", "PingFang SC", "Microsoft YaHei", "DejaVu Sans")
     return ("Stepformer Plots", "Stepformer Plots Chinese", *(family for family in others if family in installed))
+
+
+@functools.cache
+def _drawable() -> frozenset[int]:
+    """The code points that one of the families has a glyph for."""
+    from matplotlib import font_manager
+
+    paths = [font_manager.findfont(family, fallback_to_default=False) for family in _font_families()]
+    return frozenset().union(*(font_manager.get_font(path).get_charmap() for path in paths))
 
 
 @contextmanager

@@ -18,7 +18,7 @@ HINT = (
 )
 
 # Our own elements, as a CSS selector.
-ELEMENTS = ":is(stepformer-player, stepformer-exercise, stepformer-word-map, stepformer-ledger)"
+ELEMENTS = ":is(stepformer-player, stepformer-exercise, stepformer-word-map, stepformer-ledger, stepformer-translator)"
 
 DESKTOP = {"width": 1280, "height": 900}
 PHONE = {"width": 390, "height": 844}

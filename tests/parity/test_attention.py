@@ -32,7 +32,7 @@ def test_additive_attention_agrees_with_its_twin(shapes, kind):
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 30.0])
-@pytest.mark.parametrize("lengths", [(1, 1), (1, 7), (7, 1), (2, 5), (5, 2), (11, 13)])
+@pytest.mark.parametrize("lengths", [(1, 1), (1, 7), (7, 1), (2, 5), (5, 2), (11, 13), (5, 15), (3, 16), (19, 17)])
 def test_other_lengths_and_sizes_of_numbers_agree(scale, lengths):
     rng = np.random.default_rng(0)
     n_q, n_k = lengths
@@ -40,6 +40,8 @@ def test_other_lengths_and_sizes_of_numbers_agree(scale, lengths):
     mask = rng.random((n_q, n_k)) < 0.5
     mine = reference.scaled_dot_product_attention(query, key, value, mask)
     agree(mine, nn.scaled_dot_product_attention(*tensors(query, key, value, mask), need_weights=True))
+    fused = nn.scaled_dot_product_attention(*tensors(query, key, value, mask))
+    assert_agree(mine.output, fused.output, VALUES)
 
 
 # ---- the twin and torch's own -------------------------------------------------------------------------------------
@@ -54,6 +56,23 @@ def test_scaled_dot_product_equals_torchs_function(kind, need_weights):
         lambda q, k, v: F.scaled_dot_product_attention(q, k, v, mask),
         [query, key, value],
     )
+
+
+@pytest.mark.parametrize(("n_q", "n_k"), [(1, 9), (4, 15), (4, 16), (17, 19)])
+@pytest.mark.parametrize("need_weights", [False, True])
+def test_few_keys_and_many_have_the_same_values_and_gradients_as_torchs_function(n_q, n_k, need_weights, monkeypatch):
+    """Few keys go another way than through torch's fused kernel, and many do not."""
+    rng, fused, calls = np.random.default_rng(0), F.scaled_dot_product_attention, []
+    given = tensors(*(rng.normal(size=(2, n, d)) for n, d in ((n_q, 5), (n_k, 5), (n_k, 7))))
+    mask = torch.from_numpy(rng.random((2, n_q, n_k)) < 0.5)
+    mask[..., 0] = True
+    monkeypatch.setattr(F, "scaled_dot_product_attention", lambda *a, **k: calls.append(1) or fused(*a, **k))
+    assert_same(
+        lambda q, k, v: nn.scaled_dot_product_attention(q, k, v, mask, need_weights=need_weights).output,
+        lambda q, k, v: fused(q, k, v, mask),
+        given,
+    )
+    assert bool(calls) == (not need_weights and (n_q == 1 or n_k >= 16))
 
 
 # ---- gradients where torch has no module of its own ---------------------------------------------------------------

@@ -25,23 +25,33 @@ RULES: dict[str, tuple[set[str], set[str]]] = {
     "examples": (TRACE | {"ops", "reference", "model_ledger"}, {"numpy"}),
     "checks": (TRACE | {"ops", "reference"}, {"numpy"}),
     "mistakes": (TRACE, set()),
-    "exercises": (TRACE | {"ops", "reference", "widgets", "examples"}, {"numpy"}),
+    "exercises": (TRACE | {"ops", "reference", "widgets", "examples", "evaluate"}, {"numpy"}),
     "plots": (TRACE, {"numpy", "matplotlib"}),
     "nn": (set(), {"torch"}),
-    "data": (set(), {"numpy"}),
+    "data": (set(), {"numpy", "tokenizers", "hsk_sentences_audio"}),
     "skip_gram": ({"nn"}, {"numpy", "torch"}),
     "word_map": (TRACE | {"ops", "data", "widgets"}, {"numpy"}),
-    "decode": (set(), {"numpy", "torch"}),
-    "evaluate": (set(), {"numpy", "torch"}),
+    "decode": ({"nn"}, {"numpy", "torch"}),
+    "translator": ({"checkpoint", "data", "decode", "nn"}, {"torch"}),
+    "evaluate": ({"nn", "data", "plots"}, {"numpy", "torch", "sacrebleu", "matplotlib"}),
     "ledger": (TRACE | {"nn", "reference"}, {"numpy", "torch"}),
     "concordance": (set(), set()),
     "model_ledger": (TRACE | {"ops"}, {"numpy"}),
-    "train": ({"nn", "data", "params"}, {"numpy", "torch"}),
+    "checkpoint": ({"params", "data", "model_kinds"}, {"numpy"}),
+    "model_kinds": ({"nn"}, {"torch"}),
+    "train": (
+        {"nn", "data", "params", "checkpoint", "model_kinds", "plots"},
+        {"numpy", "torch", "tqdm", "ipywidgets", "IPython"},
+    ),
     "cli": (
         TRACE
-        | {"__init__", "nn", "data", "params", "train", "decode", "evaluate", "model_ledger", "reference", "widgets"},
-        {"numpy"},
+        | {"__init__", "nn", "data", "params", "train", "decode", "evaluate", "model_ledger", "reference", "widgets"}
+        | {"checkpoint", "translator", "translation_program", "translator_page"},
+        {"numpy", "tqdm", "torch"},
     ),
+    "translation_program": (TRACE | {"ops", "reference", "checkpoint"}, {"numpy"}),
+    "recurrent_program": (TRACE | {"ops", "reference", "checkpoint"}, {"numpy"}),
+    "translator_page": (TRACE | {"checkpoint", "data", "translation_program", "widgets"}, set()),
     "__init__": (TRACE | {"ops", "widgets"}, set()),
 }
 
@@ -106,7 +116,9 @@ def test_import_stepformer_loads_none_of_the_heavy_packages(absent):
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 
-@pytest.mark.parametrize("part", ["stepformer.ops", "stepformer.reference.transformer", "stepformer.widgets"])
+@pytest.mark.parametrize(
+    "part", ["stepformer.ops", "stepformer.reference.transformer", "stepformer.widgets", "stepformer.translator_page"]
+)
 def test_what_the_page_needs_runs_where_torch_and_matplotlib_are_not_installed(part):
     code = f"import sys; sys.modules.update(torch=None, matplotlib=None); import {part}"
     subprocess.run([sys.executable, "-c", code], check=True)

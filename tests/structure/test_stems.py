@@ -52,9 +52,18 @@ STEMS = {
         "test_backward.py",
         "15_gradients.ipynb",
     ),
+    "adam": Stem(
+        "adam.py", "[torch.optim.Adam is the twin: the trainer uses it]", "test_adam.py", "16_training.ipynb"
+    ),
     "recurrent": Stem("recurrent.py", "recurrent.py", "test_recurrent.py", "03_recurrent.ipynb"),
     "encoder_decoder": Stem(
         "encoder_decoder.py", "encoder_decoder.py", "test_encoder_decoder.py", "04_encoder_decoder.ipynb"
+    ),
+    "recurrent_attention": Stem(
+        "recurrent_attention.py",
+        "recurrent_attention.py",
+        "test_recurrent_attention.py",
+        "[chapter 05 explains its attention, chapter 18 compares the whole model with others]",
     ),
     "masks": Stem("masks.py", "masks.py", "test_masks.py", "05_attention.ipynb"),
     "input_block": Stem("input_block.py", "input_block.py", "test_input_block.py", "10_input_block.ipynb"),
@@ -62,6 +71,18 @@ STEMS = {
     "encoder": Stem("encoder.py", "encoder.py", "test_encoder.py", "11_encoder.ipynb"),
     "decoder": Stem("decoder.py", "decoder.py", "test_decoder.py", "12_decoder.ipynb"),
     "transformer": Stem("transformer.py", "transformer.py", "test_transformer.py", "14_transformer.ipynb"),
+    "decoding": Stem(
+        "[the reference predicts the next word; writing is a loop around it, and needs no layer]",
+        "[the package decode is it: it knows a model by encode, decode and project]",
+        "[brute force over all sentences of small models is the oracle: unit/test_decode.py]",
+        "17_decoding_and_evaluation.ipynb",
+    ),
+    "attention_weights": Stem(
+        "[the reference records the weights of every attention, without being asked]",
+        "attention_weights.py",
+        "test_attention_weights.py",
+        "[a way to look at trained models, not a concept]",
+    ),
     "torch_names": Stem(
         "[torch's names matter where torch's modules are: the reference has ours alone]",
         "torch_names.py",

@@ -15,18 +15,21 @@ BARS = {
                 "slide_transformer_p95", "step_transformer_p95"},
     "multi_head": {"ratio", "ratio_weights", "misfit"},
     "transformer_step": {"ratio", "peak_ratio"},
+    "hsk": {"train_seconds"},
+    "training_speed": {"torch_64", "marian_64", "torch_128", "marian_128"},
+    "tokenizing": {"english", "chinese", "stream_peak", "peak"},
     "page": {"weight", "weight_with_math", "weight_own", "mounted_ratio", "mounted_ratio_slow"},
 }
 
 
 @pytest.fixture
 def bench(monkeypatch):
-    """Return the names of the scripts that `make bench` runs, and the module that states figures."""
+    """Return the names of the scripts that measure, and the module that states figures."""
     monkeypatch.syspath_prepend(str(BENCH))
     import results
     import run
 
-    return run.BENCHMARKS, results
+    return run.BENCHMARKS + run.LONG, results
 
 
 def test_every_benchmark_has_its_script_and_its_committed_figures(bench):

@@ -53,6 +53,11 @@ SHOWN_IN = {
     "READ_PADDING": "read_a_padded_sentence",
     "DECODER": "padded_decoder",
     "SHIFT": "shifted_target",
+    "CACHE": "cached_step",
+    "TRAINING_STEP": "training_step",
+    "ADAM": "adam_steps",
+    "SCHEDULE": "paper_schedule",
+    "ALIGNMENT": "alignment_error",
 }
 """The example in which the reader switches on a group of mistakes."""
 

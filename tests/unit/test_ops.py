@@ -233,6 +233,16 @@ def test_the_ops_of_recurrent_networks():
     agree(ops.hold([1.0], [5.0], word_then_padding, index=1), [5.0])
 
 
+def test_join_pair_goes_from_the_top_and_leaves_gaps_alone():
+    a, b, gap = [4.0, 0, 0], [0, 4.0, 0], [0, 0, 0]
+    count_ab, count_aa = np.zeros((3, 3)), np.zeros((3, 3))
+    count_ab[0, 1] = count_ab[2, 0] = 3.0  # of equal counts the first
+    count_aa[0, 0] = 1.0
+    agree(ops.join_pair([a, b, a, gap, b, a, b], count_ab, column=2), [[0, 0, 4], a, gap, b, [0, 0, 4], gap, gap])
+    agree(ops.join_pair([a, a, a], count_aa, column=1), [[0, 4, 0], a, gap])
+    agree(ops.join_pair([a, b], np.zeros((3, 3)), column=2), [a, b])
+
+
 def test_relu_and_tanh():
     agree(ops.relu([-2.0, 0.0, 3.0]), [0.0, 0.0, 3.0])
     agree(ops.tanh([0.0, math.log(2), -800.0]), [0.0, 0.6, -1.0])

@@ -422,6 +422,22 @@ def test_dropout_drops_its_share_and_keeps_the_mean(share):
     assert (x == 3.0).all(), "the input is as it was"
 
 
+def test_dropout_is_independent_from_place_to_place_and_keeps_kinds_and_odd_shapes():
+    """Four numbers share one draw of 64 bits: that must not be seen."""
+    torch.manual_seed(0)
+    zero = (Dropout(0.5)(torch.ones(100_000, 4)) == 0).double()
+    assert torch.allclose(torch.corrcoef(zero.T), torch.eye(4, dtype=torch.float64), atol=0.02)
+    assert torch.corrcoef(torch.stack([zero[1:, 0], zero[:-1, 3]]))[0, 1].abs() < 0.02
+    for dtype in (torch.float16, torch.bfloat16, torch.float64):
+        x = torch.ones(3, 5, 7, dtype=dtype)
+        dropped = Dropout(0.5)(x)
+        assert (dropped.dtype, dropped.shape) == (dtype, x.shape)
+        assert set(dropped.flatten().tolist()) == {0.0, 2.0}
+    assert Dropout(0.5)(torch.ones(0, 3)).shape == (0, 3)
+    # A share beyond the fineness of the draw still drops nearly everything, and never divides by zero.
+    assert Dropout(0.999999)(torch.ones(1000)).isfinite().all()
+
+
 def test_dropout_stands_at_every_place_of_the_paper():
     """After the input block, after each sub-layer; and in attention and network, as torch's layers have it."""
     module = nn.Transformer(SRC_WORDS, TGT_WORDS, D_MODEL, N_HEADS, 1, D_FF, dropout=0.25)

@@ -327,7 +327,7 @@ export class Matrix {
 
   /** Puts the keyboard focus on the roving cell, scrolled into the box. */
   focus() {
-    this.#reveal();
+    this.reveal();
     (this.#cellAt(this.roving) ?? this.box).focus();
   }
 
@@ -336,7 +336,7 @@ export class Matrix {
   }
 
   /** Scrolls the box, not the page, as little as it takes to show the roving cell. */
-  #reveal() {
+  reveal() {
     this.#revealOne(this.#visible(), this.roving);
   }
 
@@ -449,7 +449,7 @@ export class Matrix {
     if (moves[event.key]) {
       const [i, j] = moves[event.key];
       this.roving = [clamp(i, this.rowCount), clamp(j, this.columnCount)];
-      this.#reveal();
+      this.reveal();
       this.actions.choose(this, this.roving);
       this.focus();
     } else if (corner) return;

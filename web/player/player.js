@@ -143,6 +143,12 @@ export class Player {
     });
   }
 
+  /** Chooses a cell of the result on show, and scrolls its matrix to it. */
+  look(index) {
+    this.#show({ slot: 'output', id: this.scene.step.output, index }, []);
+    this.#chosenMatrix.reveal();
+  }
+
   /** Folds the scopes of a list and unfolds all others; an unknown one is an error. */
   fold(scopes) {
     this.#refold(() => this.session.fold(scopes));

@@ -135,6 +135,9 @@ export const TEXT = {
   wm_near: 'Spelt nearly like it: ',
   wm_zero: 'In {query} everything cancels out, so there is no direction left to compare.',
 
+  // the page that translates, whose other texts come with it
+  broken_translator: 'The page cannot translate here; some translations are printed below. What is wrong: {reason}',
+
   // the ledger
   broken_ledger: 'This ledger cannot be shown; its counts are listed below. What is wrong: {reason}',
   lg_title: 'What a Transformer costs',

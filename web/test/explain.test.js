@@ -148,6 +148,24 @@ const CASES = {
   add_pairs: (f) => [[[floats(f, 2, 1, 3, 7), floats(f, 5, 2, 7)]]],
   copy: (f) => [[[floats(f, 3, 5)]], [[ids(5, 3)]], [[mask(2, 3)]]],
   sigmoid: (f) => [[[floats(f, 3, 5)]]],
+  join_pair: () =>
+    [
+      [0, 3, 1],
+      [2, 0, 3],
+      [0, 0, 0],
+    ].map((counts) => [
+      [
+        fromNested([
+          [5, 0, 0],
+          [0, 5, 0],
+          [0, 0, 0],
+          [2, 0, 0],
+          [0, 0, 2],
+        ]),
+        fromNested([counts, [0, 0, 0], [1, 0, 0]]),
+      ],
+      { column: 2 },
+    ]),
   trim: () => [[[ids(7, 2, 5)], { front: 1 }], [[ids(7, 5)], { front: 1, back: 2 }]],
   row: (f) => [[[floats(f, 2, 3, 5)], { index: 2 }], [[floats(f, 7, 5)], { index: 0 }]],
   stack: (f) => [[[floats(f, 2, 3), floats(f, 2, 3), floats(f, 2, 3)]], [[floats(f, 5)]]],

@@ -2,7 +2,17 @@
 
 from pathlib import Path
 
+from stepformer import translator_page
+from stepformer.checkpoint import read_model
 from stepformer.data.page import DATA_SETS, script
+
+
+def scripts() -> dict[str, str]:
+    """Each data set as a script; that of the shipped model only where it is there (see `translator`)."""
+    made = {name: script(name) for name in DATA_SETS}
+    if translator_page.is_shipped():
+        made[translator_page.DATA] = translator_page.script(read_model("small"))
+    return made
 
 
 def write_scripts(app, exception) -> None:
@@ -10,8 +20,8 @@ def write_scripts(app, exception) -> None:
     if exception is None and app.builder.format == "html":
         folder = Path(app.outdir) / "_static" / "data"
         folder.mkdir(parents=True, exist_ok=True)
-        for name in DATA_SETS:
-            (folder / f"{name}.js").write_text(script(name), encoding="utf-8")
+        for name, text in scripts().items():
+            (folder / f"{name}.js").write_text(text, encoding="utf-8")
 
 
 def setup(app) -> None:

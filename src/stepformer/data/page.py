@@ -26,5 +26,18 @@ def script(name: str) -> str:
     Raises:
         KeyError: there is no such data set.
     """
-    data = json.dumps(DATA_SETS[name](), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return f"stepformerData({json.dumps(name)},{data});\n"
+    return call(name, DATA_SETS[name]())
+
+
+def call(name: str, data: Any) -> str:
+    """The script that hands some data to the page.
+
+    Args:
+        name: what the page asks for.
+        data: anything that JSON can hold.
+
+    Returns:
+        JavaScript, one line.
+    """
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return f"stepformerData({json.dumps(name)},{text});\n"

@@ -27,6 +27,8 @@ CHAPTERS = (
     "output",
     "transformer",
     "gradients",
+    "training",
+    "decoding_and_evaluation",
 )
 """Modules of this package that hold exercises; each has a tuple EXERCISES."""
 

@@ -3,9 +3,11 @@
 from stepformer.mistakes._attention import ATTENTION, MASKS
 from stepformer.mistakes._cross_attention import CROSS_ATTENTION, PADDED_CROSS_ATTENTION
 from stepformer.mistakes._decoder import DECODER, SHIFT
+from stepformer.mistakes._decoding import CACHE
 from stepformer.mistakes._embedding import ANALOGY, COSINE, LOOK_UP
 from stepformer.mistakes._encoder import ENCODER_LAYER, NORMALIZATION, PRE_NORM, RESIDUAL
 from stepformer.mistakes._encoder_decoder import FEEDING_BACK, READ_PADDING, TEACHER_FORCING
+from stepformer.mistakes._evaluation import ALIGNMENT
 from stepformer.mistakes._feed_forward_and_convolution import (
     CAUSAL_CONVOLUTION,
     CENTRED_CONVOLUTION,
@@ -24,14 +26,18 @@ from stepformer.mistakes._output import PADDED_LOSS, SAMPLING, SMOOTHED_LOSS
 from stepformer.mistakes._positional_encoding import POSITIONS, ROTARY, WORD_ORDER
 from stepformer.mistakes._recurrent import AGREEMENT, GRU_GATES, LSTM_GATES, PADDED_RECURRENT, RECURRENT
 from stepformer.mistakes._self_attention import CAUSAL, PADDED_SELF_ATTENTION, SELF_ATTENTION
+from stepformer.mistakes._training import ADAM, SCHEDULE, TRAINING_STEP
 from stepformer.mistakes._transformer import TRANSFORMER
 from stepformer.mistakes._what_you_need import GRADIENT_STEP, LOSS
 
 __all__ = [
+    "ADAM",
     "AGREEMENT",
+    "ALIGNMENT",
     "ANALOGY",
     "ATTENTION",
     "ATTENTION_BACKWARD",
+    "CACHE",
     "CAUSAL",
     "CAUSAL_CONVOLUTION",
     "CENTRED_CONVOLUTION",
@@ -66,11 +72,13 @@ __all__ = [
     "RESIDUAL",
     "ROTARY",
     "SAMPLING",
+    "SCHEDULE",
     "SELF_ATTENTION",
     "SHIFT",
     "SMOOTHED_LOSS",
     "SPLIT_HEADS",
     "TEACHER_FORCING",
+    "TRAINING_STEP",
     "TRANSFORMER",
     "WORD_ORDER",
 ]

@@ -1,11 +1,13 @@
 """The same layers in torch: trained here, explained by `stepformer.reference`. Nothing here is recorded."""
 
+from stepformer.nn._cache import KeyValueCache
 from stepformer.nn._layers import init_parameters
 from stepformer.nn.attention import (
     AdditiveAttention,
     Attended,
     scaled_dot_product_attention,
 )
+from stepformer.nn.attention_weights import attention_weights
 from stepformer.nn.convolution import Convolution1d, Convolution2d
 from stepformer.nn.cross_attention import CrossAttention
 from stepformer.nn.decoder import Decoder, DecoderLayer, LayerCache
@@ -16,7 +18,7 @@ from stepformer.nn.feed_forward import FeedForward
 from stepformer.nn.input_block import InputBlock
 from stepformer.nn.loss import cross_entropy
 from stepformer.nn.masks import causal_mask, padding_mask, target_mask
-from stepformer.nn.multi_head_attention import KeyValueCache, MultiHeadAttention
+from stepformer.nn.multi_head_attention import MultiHeadAttention
 from stepformer.nn.normalization import LayerNorm
 from stepformer.nn.positional_encoding import (
     LearnedPositions,
@@ -26,6 +28,7 @@ from stepformer.nn.positional_encoding import (
     sinusoidal_table,
 )
 from stepformer.nn.recurrent import GRU, LSTM, RNN
+from stepformer.nn.recurrent_attention import RecurrentAttention
 from stepformer.nn.sampling import draw, top_k, top_p
 from stepformer.nn.self_attention import SelfAttention
 from stepformer.nn.torch_names import from_torch_names, to_torch_names
@@ -56,10 +59,12 @@ __all__ = [
     "LayerNorm",
     "LearnedPositions",
     "MultiHeadAttention",
+    "RecurrentAttention",
     "Rotary",
     "SelfAttention",
     "SinusoidalPositions",
     "Transformer",
+    "attention_weights",
     "causal_mask",
     "cross_entropy",
     "distance_bias",

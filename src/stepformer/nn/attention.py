@@ -178,8 +178,10 @@ def attend(
         output (…, n_q, d_v), and weights (…, n_q, n_k) or None.
     """
     allowed, idle = (None, None) if mask is None else _without_idle_queries(mask)
-    # On the CPU torch's fused kernel can not drop weights, and what takes its place is slower than these two lines.
-    if need_weights or (dropout and query.device.type == "cpu"):
+    # On the CPU torch's fused kernel can not drop weights, and what takes its place is slower than these two lines; so
+    # is the kernel itself for a few keys.
+    on_cpu, few = query.device.type == "cpu", 1 < key.shape[-2] < VECTOR and query.shape[-2] > 1
+    if need_weights or (on_cpu and (dropout or few)):
         # The query is scaled, not the product: in half precision the product could overflow.
         weights = _masked_softmax((query * query.shape[-1] ** -0.5) @ key.mT, allowed)
         output = drop(weights, dropout) @ value
@@ -190,9 +192,17 @@ def attend(
     return Attended(output, _cleared(weights, idle) if need_weights else None)
 
 
+VECTOR = 16
+"""Numbers that a processor takes at once. torch's softmax over fewer takes them one by one, six times as slowly."""
+
+
 def _masked_softmax(scores: torch.Tensor, allowed: torch.Tensor | None) -> torch.Tensor:
     """The weights, where every query may attend to something."""
-    return (scores if allowed is None else torch.where(allowed, scores, -torch.inf)).softmax(dim=-1)
+    n_k = scores.shape[-1]
+    scores = scores if allowed is None else torch.where(allowed, scores, -torch.inf)
+    if not 1 < n_k < VECTOR or scores.device.type != "cpu":
+        return scores.softmax(dim=-1)
+    return F.pad(scores, (0, VECTOR - n_k), value=-torch.inf).softmax(dim=-1)[..., :n_k]
 
 
 def _cleared(x: torch.Tensor, idle: torch.Tensor | None) -> torch.Tensor:
@@ -212,5 +222,8 @@ def _without_idle_queries(mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tenso
 
 def _same_leading_axes(*tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
     """Broadcast what comes before the last two axes, which torch's attention leaves to the caller."""
+    leading = tensors[0].shape[:-2]
+    if all(x.shape[:-2] == leading for x in tensors):
+        return tensors  # nearly always; working out the shape takes longer than attending
     leading = torch.broadcast_shapes(*(x.shape[:-2] for x in tensors))
     return tuple(x.expand(*leading, *x.shape[-2:]) for x in tensors)

@@ -5,10 +5,11 @@ from typing import NamedTuple
 import torch
 from torch import nn
 
+from stepformer.nn._cache import KeyValueCache
 from stepformer.nn._layers import Dropout, add_and_norm, check_sizes, without_padding
 from stepformer.nn.feed_forward import FeedForward
 from stepformer.nn.masks import check_mask
-from stepformer.nn.multi_head_attention import KeyValueCache, MultiHeadAttention
+from stepformer.nn.multi_head_attention import MultiHeadAttention
 from stepformer.nn.normalization import LayerNorm
 
 
@@ -98,7 +99,10 @@ class DecoderLayer(nn.Module):
         own, other = (None, None) if cache is None else cache
         newest = None if tgt_mask is None else tgt_mask[..., max(0, tgt_mask.shape[-1] - x.shape[-2]) :]
         x = without_padding(x, newest, self.d_model, "x")
-        memory = without_padding(memory, memory_mask, self.d_model, "memory", query=x)
+        if cache is None:  # otherwise it was looked at when its keys and values were made
+            memory = without_padding(memory, memory_mask, self.d_model, "memory", query=x)
+        elif memory_mask is not None:
+            check_mask(memory_mask, x, memory)
 
         def look_back(rows: torch.Tensor) -> torch.Tensor:
             nonlocal own
@@ -122,6 +126,40 @@ class DecoderLayer(nn.Module):
         x = add_and_norm(x, look_across, self.cross_attention_norm, self.dropout, self.norm_first)
         x = add_and_norm(x, self.feed_forward, self.feed_forward_norm, self.dropout, self.norm_first)
         return DecodedLayer(x, LayerCache(own, other))
+
+
+    def step(
+        self,
+        x: torch.Tensor,
+        own: KeyValueCache,
+        read: KeyValueCache,
+        memory_mask: torch.Tensor | None,
+        n_rows: int = 1,
+    ) -> tuple[torch.Tensor, KeyValueCache]:
+        """What `forward` does, for one token of every sentence that a model writes: without checks and padding.
+
+        Args:
+            x: (batch, 1, d_model).
+            own: keys and values of the tokens before.
+            read: keys and values of the memory, of batch / n_rows sources.
+            memory_mask: booleans (batch / n_rows, 1, 1, n_src), True = may attend; or None.
+            n_rows: how many sentences, one behind the other, have the same source.
+
+        Returns:
+            The output (batch, 1, d_model), and keys and values of one token more.
+        """
+        first = self.norm_first
+        norm = self.self_attention_norm
+        y = norm(x) if first else x
+        own = self.self_attention.project_one(y, own)
+        y = self.self_attention.attend_one(y, own)
+        x = x + y if first else norm(x + y)
+        norm = self.cross_attention_norm
+        y = self.cross_attention.attend_one(norm(x) if first else x, read, memory_mask, n_rows)
+        x = x + y if first else norm(x + y)
+        norm = self.feed_forward_norm
+        y = self.feed_forward(norm(x) if first else x)
+        return x + y if first else norm(x + y), own
 
 
 class Decoder(nn.Module):

@@ -1,21 +1,15 @@
 """Multi-head attention in torch, as in `stepformer.reference.multi_head_attention`, and step by step with a cache."""
 
 from numbers import Integral
-from typing import NamedTuple
 
 import torch
 from torch import nn
+from torch.nn import functional as F
 
+from stepformer.nn._cache import KeyValueCache
 from stepformer.nn._layers import check_dropout, check_sizes
 from stepformer.nn.attention import Attended, attend, check_lengths, without_hidden_rows
 from stepformer.nn.masks import causal_mask
-
-
-class KeyValueCache(NamedTuple):
-    """Keys (…, n_heads, n, d_k) and values (…, n_heads, n, d_v) of the tokens so far: all that later tokens need."""
-
-    key: torch.Tensor
-    value: torch.Tensor
 
 
 class MultiHeadAttention(nn.Module):
@@ -123,9 +117,39 @@ class MultiHeadAttention(nn.Module):
                     f"cache holds keys of shape {tuple(cache.key.shape)}, and those of the new tokens are "
                     f"{tuple(key_heads.shape)}; it must come from the same sentences and the same module."
                 )
-            key_heads = torch.cat([cache.key, key_heads], dim=-2)
-            value_heads = torch.cat([cache.value, value_heads], dim=-2)
+            return cache.extended(key_heads, value_heads)
         return KeyValueCache(key_heads, value_heads)
+
+    def project_one(self, x: torch.Tensor, known: KeyValueCache) -> KeyValueCache:
+        """What `project` does, for one new token of every sentence that a model writes: without checks.
+
+        Args:
+            x: (batch, 1, d_model).
+            known: keys and values of the tokens before.
+
+        Returns:
+            Keys and values of one token more.
+        """
+        heads = (len(x), self.n_heads, 1, -1)  # of one row: to cut it into heads moves nothing
+        return known.extended(self.w_k(x).view(heads), self.w_v(x).view(heads))
+
+    def attend_one(
+        self, x: torch.Tensor, known: KeyValueCache, mask: torch.Tensor | None = None, n_rows: int = 1
+    ) -> torch.Tensor:
+        """What `attend` does, for one new token of every sentence that a model writes: without checks.
+
+        Args:
+            x: (batch, 1, d_model).
+            known: keys and values, of batch / n_rows sentences.
+            mask: booleans (batch / n_rows, 1, 1, n), True = may attend, each to one key at least; or None.
+            n_rows: how many rows of x, one behind the other, attend to the same keys: together they are one product.
+
+        Returns:
+            (batch, 1, d_model).
+        """
+        query = self.w_q(x).view(-1, n_rows, self.n_heads, known.key.shape[-1]).transpose(1, 2)
+        output = F.scaled_dot_product_attention(query, *known, attn_mask=mask)
+        return self.w_o(output.transpose(1, 2).reshape(len(x), 1, -1))
 
     def attend(
         self, query: torch.Tensor, known: KeyValueCache, mask: torch.Tensor | None, need_weights: bool = False

@@ -12,7 +12,6 @@ from stepformer.nn.embedding import Embedding
 from stepformer.nn.encoder import Encoder
 from stepformer.nn.input_block import make_positions, scale_and_place
 from stepformer.nn.masks import causal_mask, check_pad_id, padding_mask
-from stepformer.nn.multi_head_attention import KeyValueCache
 from stepformer.nn.torch_names import from_torch_names, to_torch_names
 
 
@@ -24,10 +23,20 @@ class Encoded(NamedTuple):
 
 
 class Cache(NamedTuple):
-    """What decoding needs of the tokens so far: keys and values of every layer, and which tokens are no padding."""
+    """What decoding needs of the tokens so far.
+
+    Attributes:
+        layers: keys and values of every layer.
+        mask: (…, 1, n) which tokens are no padding.
+        sources: where several sentences have one source, its keys and values are there once, and this says for each
+            sentence which they are: (batch,). None: each has its own.
+        copies: how many sentences each source has, if they stand together and are equally many; otherwise 0.
+    """
 
     layers: tuple[LayerCache, ...]
     mask: torch.Tensor
+    sources: torch.Tensor | None = None
+    copies: int = 1
 
     def select(self, rows: torch.Tensor) -> "Cache":
         """The cache of some sentences of the batch, in another order, or several times: for beam search.
@@ -38,11 +47,37 @@ class Cache(NamedTuple):
         Returns:
             The cache of k sentences.
         """
-        chosen = [
-            LayerCache(*(KeyValueCache(*(x.index_select(0, rows) for x in known)) for known in layer))
-            for layer in self.layers
-        ]
-        return Cache(tuple(chosen), self.mask.index_select(0, rows))
+        mask = self.mask.index_select(0, rows)
+        if torch.is_grad_enabled():
+            layers = [LayerCache(*(known.select(rows) for known in layer)) for layer in self.spread().layers]
+            return Cache(tuple(layers), mask)
+        # A beam goes on from the same sources at every step: those are not copied with it.
+        sources, stored = rows if self.sources is None else self.sources[rows], self._n_sources()
+        if self.sources is not None and torch.equal(sources, self.sources):
+            layers = [LayerCache(own.select(rows), other) for own, other in self.layers]
+            return self._replace(layers=tuple(layers), mask=mask)
+        present, sources = torch.unique_consecutive(sources, return_inverse=True)
+        same = len(present) == stored and torch.equal(present, torch.arange(stored, device=rows.device))
+        layers = [LayerCache(own.select(rows), other if same else other.select(present)) for own, other in self.layers]
+        n, rest = divmod(len(rows), max(len(present), 1))
+        together = not rest and bool((sources.view(-1, max(n, 1)) == sources[::max(n, 1), None]).all())
+        if together and n == 1:
+            return Cache(tuple(layers), mask)
+        return Cache(tuple(layers), mask, sources, n if together else 0)
+
+    def spread(self) -> "Cache":
+        """The same cache with keys and values of its own for every sentence.
+
+        Returns:
+            A cache whose `sources` are None.
+        """
+        if self.sources is None:
+            return self
+        layers = [LayerCache(own, other.select(self.sources)) for own, other in self.layers]
+        return Cache(tuple(layers), self.mask)
+
+    def _n_sources(self) -> int:
+        return len(self.layers[0].cross_attention.key)
 
 
 class Decoded(NamedTuple):
@@ -120,6 +155,7 @@ class Transformer(nn.Module):
                 f"{tgt_vocab_size}."
             )
         self.pad_id = pad_id
+        self.max_len = max_len
         self.src_embedding = Embedding(src_vocab_size, d_model)
         self.tgt_embedding = self.src_embedding if share_embeddings else Embedding(tgt_vocab_size, d_model)
         self.src_positions, self.tgt_positions = (make_positions(positions, d_model, max_len) for _ in range(2))
@@ -208,10 +244,45 @@ class Transformer(nn.Module):
         mask = padding_mask(tgt, self.pad_id)
         if cache is not None:
             mask = torch.cat([cache.mask, mask], dim=-1)
+        if cache is not None:
+            if self._only_writes(tgt, memory, memory_mask, cache) and mask.all():
+                return self._step(x, memory_mask, cache, mask)
+            cache = cache.spread()
         tgt_mask = mask & causal_mask(x, mask.mT)
         layers = None if cache is None else cache.layers
         output, layers = self.decoder(x, memory, tgt_mask, memory_mask, layers)
         return Decoded(output, Cache(layers, mask))
+
+    def _only_writes(
+        self, tgt: torch.Tensor, memory: torch.Tensor, memory_mask: torch.Tensor | None, cache: Cache
+    ) -> bool:
+        """Whether a model that is not trained writes one word of each sentence: then the short way is the same."""
+        return (
+            tgt.ndim == 2
+            and tgt.shape[-1] == 1
+            and not self.training
+            and not torch.is_grad_enabled()
+            and len(cache.layers) == len(self.decoder.layers)
+            and cache.layers[0].cross_attention.key.shape[-2] == memory.shape[-2]
+            and (memory_mask is None or (memory_mask.shape == (*tgt.shape, memory.shape[-2])
+                                         and memory_mask.dtype == torch.bool and memory_mask.any(dim=-1).all()))
+            # Whoever wants to see the weights has changed what attends.
+            and not any("attend" in vars(part) for layer in self.decoder.layers
+                        for part in (layer.self_attention, layer.cross_attention))
+        )  # fmt: skip
+
+    def _step(self, x: torch.Tensor, memory_mask: torch.Tensor | None, cache: Cache, mask: torch.Tensor) -> Decoded:
+        """One word more of every sentence, without what is only needed for training and for padding."""
+        n_rows = cache.copies or 1
+        hides = memory_mask is not None and not memory_mask.all()
+        for_heads = memory_mask[::n_rows].unsqueeze(1) if hides else None
+        known = []
+        for layer, (own, other) in zip(self.decoder.layers, cache.layers, strict=True):
+            read = other if cache.copies else other.select(cache.sources)
+            x, own = layer.step(x, own, read, for_heads, n_rows)
+            known.append(LayerCache(own, other))
+        output = x if self.decoder.norm is None else self.decoder.norm(x)
+        return Decoded(output, cache._replace(layers=tuple(known), mask=mask))
 
     def project(self, x: torch.Tensor) -> torch.Tensor:
         """A score for each word of the target's vocabulary; softmax makes probabilities of them.

@@ -1,7 +1,9 @@
 """Every op against an independent way to compute it in float64: torch's where there is one, else a plain formula."""
 
 import functools
+import itertools
 import math
+import re
 
 import numpy as np
 import pytest
@@ -110,6 +112,21 @@ def soft_cross_entropy(logits, probabilities):
     logits = t(np.where(np.isneginf(logits), -1e6, logits))
     rows = logits.reshape(-1, logits.shape[-1]), t(probabilities).reshape(-1, logits.shape[-1])
     return F.cross_entropy(*rows, reduction="none").numpy().reshape(logits.shape[:-1])
+
+
+def join_pair(x, counts, column):
+    """The rows as a text, one sign for each; a regular expression finds the pair in it, from the left."""
+    width = x.shape[1]
+    best = max(itertools.product(range(width), repeat=2), key=lambda cell: (counts[cell], -cell[0], -cell[1]))
+    if counts[best] <= 0 or not len(x):
+        return x
+    # A row stands for itself: is the first of the pair in it, the second, both, or neither?
+    signs = "".join("nfsb"[bool(row[best[0]]) + 2 * bool(row[best[1]])] for row in x)
+    rows = []
+    for found in re.finditer("[fb][sb]|.", signs):
+        joined = len(found.group()) == 2
+        rows.append(x[found.start(), best[0]] * np.eye(width)[column] if joined else x[found.start()])
+    return np.vstack([rows, np.zeros((len(x) - len(rows), width))])
 
 
 def clear_padding(x, tokens, pad_id):
@@ -244,6 +261,7 @@ ORACLES = {
     "soft_cross_entropy": soft_cross_entropy,
     "clear_padding": clear_padding,
     "count_tokens": lambda tokens, pad_id: np.array(sum(int(token) != pad_id for token in tokens.flat)),
+    "join_pair": join_pair,
     "trim": lambda tokens, front=0, back=0: (
         torch.as_tensor(tokens).narrow(-1, front, tokens.shape[-1] - front - back).numpy()
     ),

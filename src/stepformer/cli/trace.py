@@ -1,0 +1,53 @@
+"""`stepformer trace`: check a stored program, run it and print every result."""
+
+import argparse
+import math
+import sys
+from pathlib import Path
+
+from stepformer import Trace, TraceError
+from stepformer.cli._common import print_json, visible
+from stepformer.formatting import format_cell
+
+
+def add(commands: argparse._SubParsersAction) -> None:
+    """Add the command.
+
+    Args:
+        commands: where to.
+    """
+    trace = commands.add_parser(
+        "trace",
+        help="check a stored program, run it and print every result",
+        epilog="example: stepformer trace attention.json",
+    )
+    trace.add_argument("file", help="a file that Trace.to_json wrote; - reads standard input")
+    trace.add_argument("--json", action="store_true", help="print the results as JSON")
+    trace.set_defaults(run=_trace)
+
+
+def _trace(options: argparse.Namespace) -> int:
+    try:
+        text = sys.stdin.read() if options.file == "-" else Path(options.file).read_text(encoding="utf-8")
+        trace = Trace.from_json(text)
+    except (OSError, UnicodeDecodeError, TraceError) as error:
+        print(visible(f"stepformer trace: {options.file}: {error}"), file=sys.stderr)
+        return 1
+    if options.json:
+        values = {name: [_json_cell(x) for x in array.ravel()] for name, array in trace.values.items()}
+        shapes = {name: array.shape for name, array in trace.values.items()}
+        print_json({name: {"shape": shapes[name], "data": values[name]} for name in values})
+        return 0
+    for step in trace.steps:
+        tensor, array = trace.tensors[step.output], trace.arrays[step.output]
+        inputs = ", ".join(trace.tensors[i].name for i in step.inputs)
+        print(visible(f"{tensor.name} = {step.op}({inputs})  {array.shape}"))
+        for row in array.reshape(math.prod(array.shape[:-1]), array.shape[-1] if array.ndim else 1):
+            print("  " + "  ".join(f"{format_cell(x, tensor.dtype):>7}" for x in row))
+    return 0
+
+
+def _json_cell(x):
+    """Masked scores are −∞, which JSON can not hold: they become the text "-Infinity"."""
+    x = x.item()
+    return str(x).replace("inf", "Infinity") if isinstance(x, float) and abs(x) == float("inf") else x

@@ -1,0 +1,133 @@
+"""The log of a training: JSON lines, one for each step and each measurement, appended and never rewritten.
+
+A checkpoint notes how long the log was; who resumes from it cuts the log to that length, so that no step appears twice.
+"""
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from stepformer.checkpoint import CheckpointError
+
+
+class Memory:
+    """Rows that are kept in memory alone."""
+
+    def __init__(self) -> None:
+        self.rows: list[dict[str, Any]] = []
+
+    def write(self, row: dict[str, Any]) -> None:
+        """Append one row.
+
+        Args:
+            row: anything JSON can hold.
+        """
+        self.rows.append(row)
+
+    def to_disk(self) -> int:
+        """There is no disk.
+
+        Returns:
+            0.
+        """
+        return 0
+
+    def close(self) -> None:
+        """There is nothing to close."""
+
+
+class Log(Memory):
+    """Rows in a file and in memory. One process at a time may have a file open.
+
+    Args:
+        path: the file; it is made if need be.
+
+    Raises:
+        CheckpointError: another process has it open.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._path = path
+        self._file = path.open("ab+")
+        try:
+            _lock(self._file, path)
+        except BaseException:
+            self._file.close()
+            raise
+        self._flushed = time.monotonic()
+
+    def cut(self, length: int) -> None:
+        """Keep the rows up to a length, and forget what comes after: steps that are done again.
+
+        Args:
+            length: in bytes.
+
+        Raises:
+            CheckpointError: the file is shorter, or is no log.
+        """
+        self._file.seek(0)
+        content = self._file.read(length)
+        if len(content) < length:
+            raise CheckpointError(
+                f"{self._path} has {len(content)} bytes, and the checkpoint was written when it had {length}: rows are "
+                "lost. Put the whole log back."
+            )
+        try:
+            self.rows[:] = [json.loads(line) for line in content.splitlines()]
+        except ValueError as error:
+            raise CheckpointError(f"{self._path} is no log of a training: {error}.") from error
+        self._file.truncate(length)
+
+    def write(self, row: dict[str, Any]) -> None:
+        """Append one row; whoever follows the file sees it about a second later.
+
+        Args:
+            row: anything JSON can hold.
+        """
+        super().write(row)
+        self._file.write(json.dumps(row, allow_nan=False).encode() + b"\n")
+        if time.monotonic() - self._flushed > 1:
+            self._file.flush()
+            self._flushed = time.monotonic()
+
+    def to_disk(self) -> int:
+        """Wait until all rows have reached the disk.
+
+        Returns:
+            The length of the file in bytes.
+        """
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        return os.fstat(self._file.fileno()).st_size
+
+    def close(self) -> None:
+        """Write what is left, and let others write."""
+        self._file.close()
+
+
+def read_log(path: str | Path) -> list[dict[str, Any]]:
+    """Read a log, also of a training that is running or was killed.
+
+    Args:
+        path: the file.
+
+    Returns:
+        Its rows; a last line that was cut off is left out.
+    """
+    lines = Path(path).read_bytes().split(b"\n")
+    return [json.loads(line) for line in lines[:-1]]
+
+
+def _lock(file: Any, path: Path) -> None:
+    """Keep a second training out; the system opens the lock when the process ends, however it ends."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise CheckpointError(f"{path.parent} is in use: another process trains there.") from None
