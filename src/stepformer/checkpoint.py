@@ -38,6 +38,8 @@ MODEL_FILE, WEIGHTS_FILE = "model.json", "weights.safetensors"
 SHIPPED = Path(__file__).parent / "models"
 NAMES = ("small", "base")
 """The models that come with the package."""
+LONGEST = 2**20
+"""The most positions of a model: their table is computed and not in the file, so its size says nothing."""
 DTYPES = ("float32", "float16")
 FIELDS = {"kind": str, "arguments": dict, "src_tokenizer": dict, "tgt_tokenizer": dict, "record": dict, "weights": dict}
 
@@ -228,6 +230,7 @@ def load_model(directory_or_name: str | Path) -> Loaded:
             tokenizers[side] = tokenizer_from_json(info[side])
         except (ValueError, TypeError, KeyError) as error:
             raise CheckpointError(f"{directory / MODEL_FILE}: {side}: {_said(error)}") from error
+    _check_sizes(directory, info["arguments"], arrays)
     model = build_model(directory, info)
     fill(model, arrays, directory / WEIGHTS_FILE)
     for side in ("src", "tgt"):
@@ -237,6 +240,18 @@ def load_model(directory_or_name: str | Path) -> Loaded:
                 f"{directory / MODEL_FILE}: {side}_tokenizer knows {known} words, and the model has {rows}."
             )
     return Loaded(model.eval(), tokenizers["src_tokenizer"], tokenizers["tgt_tokenizer"], info["record"])
+
+
+def _check_sizes(directory: Path, arguments: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+    """Refuse numbers that the parameters in the file contradict, before a model of that size fills the memory."""
+    n_parameters = sum(array.size for array in arrays.values())
+    for name, value in arguments.items():
+        most = len(arrays) if "layers" in name else LONGEST if name == "max_len" else n_parameters
+        if isinstance(value, int) and value > most and name != "pad_id":
+            raise CheckpointError(
+                f"{directory / MODEL_FILE}: arguments.{name} is {value!r:.40}; {WEIGHTS_FILE} holds {len(arrays)} "
+                f"parameters with {n_parameters:,} numbers, so it can be {most:,} at most."
+            )
 
 
 def build_model(directory: Path, info: Mapping[str, Any]) -> Any:

@@ -53,13 +53,18 @@ def from_arrays(arrays: Mapping[str, np.ndarray], like: Mapping[str, Any]) -> di
     needed = {name: array.shape for name, array in to_arrays(like).items()}
     missing, unknown = sorted(needed.keys() - arrays.keys()), sorted(arrays.keys() - needed.keys())
     if missing or unknown:
-        raise ValueError(f"from_arrays: missing parameters: {missing}; unknown parameters: {unknown}.")
+        raise ValueError(f"from_arrays: missing parameters: {_some(missing)}; unknown parameters: {_some(unknown)}.")
     for name, shape in needed.items():
         if np.shape(arrays[name]) != shape:
             raise ValueError(f"from_arrays: {name!r} has shape {np.shape(arrays[name])}; the module needs {shape}.")
     given = {name: np.asarray(array) for name, array in arrays.items()}
     given |= _stacked_of(given, {name: tuple(tensor.shape) for name, tensor in like.items()})
     return {name: tensor.new_tensor(turned(name, given[name]).copy()) for name, tensor in like.items()}
+
+
+def _some(names: list[str]) -> str:
+    """All names, or the first and the last of many."""
+    return str(names) if len(names) <= 40 else f"{names[:5]}, {len(names) - 6:,} more and {names[-1:]}"
 
 
 def turned(name: str, array: np.ndarray) -> np.ndarray:

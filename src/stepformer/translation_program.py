@@ -75,11 +75,10 @@ def translation_program(
     Raises:
         ValueError: the model is no Transformer, or an id is in no vocabulary.
     """
-    arguments = stored.info["arguments"]
+    arguments, options = stored.info["arguments"], _options(stored)
     arrays, tied = parameters(stored, half), stored.info["weights"].get("tied", {})
     words = {side: stored.info[f"{side}_tokenizer"]["vocabulary"] for side in ("src", "tgt")}
     labels = {f"{side}_vocabulary": vocabulary for side, vocabulary in words.items()}
-    options = _options(stored)
     with record(title or stored.info["record"].get("title", "A trained Transformer")) as trace:
         ids = [leaf(side, np.array(given, dtype=int), (side,), vocabulary=words[side])
                for side, given in (("src", src), ("tgt", tgt))]  # fmt: skip
@@ -118,7 +117,15 @@ def translate_greedily(stored: Stored, src: Sequence[int], half: bool = True, ma
 
 
 def _options(stored: Stored) -> dict:
-    return {name: stored.info["arguments"][name] for name in ("n_heads", "pad_id", "norm_first", "activation")}
+    arguments = stored.info["arguments"]
+    for name, kind in OPTIONS.items():
+        if type(arguments.get(name)) is not kind:  # a truth value is no number here
+            raise ValueError(f"arguments.{name} is {arguments.get(name)!r:.60}; it must be of the type {kind.__name__}.")
+    return {name: arguments[name] for name in OPTIONS}
+
+
+OPTIONS = {"n_heads": int, "pad_id": int, "norm_first": bool, "activation": str}
+"""What the reference needs to know beside the parameters."""
 
 
 def _attentions(params: dict[str, np.ndarray]) -> list[str]:

@@ -194,7 +194,7 @@ def test_another_word_can_be_written_and_the_model_goes_on_from_it(open_translat
     while len(ids) < len(target):
         ids.append(int(program(stored, SENTENCES[0], ids)["probabilities"][-1].argmax()))
     assert target == ids
-    assert "The first 1 words were set by you." in element.locator(".tr").inner_text()
+    assert "Words at the beginning that were set by you: 1." in element.locator(".tr").inner_text()
     element.get_by_role("button", name="Let the model write all of it").click()
     page.wait_for_selector("stepformer-translator:not([data-busy])", state="attached")
     assert target_of(element) == before

@@ -17,6 +17,8 @@ BARS = {
     "transformer_step": {"ratio", "peak_ratio"},
     "hsk": {"train_seconds"},
     "training_speed": {"torch_64", "marian_64", "torch_128", "marian_128"},
+    "grammar": {"random", "unseen_pairs", "relative", "seconds"},
+    "translator": {"weights", "greedy_p95"},
     "tokenizing": {"english", "chinese", "stream_peak", "peak"},
     "page": {"weight", "weight_with_math", "weight_own", "mounted_ratio", "mounted_ratio_slow"},
 }

@@ -134,6 +134,53 @@ def test_rows_are_selected_as_if_each_had_a_source_of_its_own(kind, name, goes_o
         assert cache.select(torch.arange(len(rows))).sources is None
 
 
+@every_model
+def test_a_long_beam_is_mixed_without_its_keys_being_moved(kind):
+    """Beyond the first room, gone on from twice, and with fewer rows at the end."""
+    module, generator = MODELS[kind].eval(), torch.Generator().manual_seed(0)
+    rows, first = torch.arange(3).repeat_interleave(2), 2 * torch.arange(3).repeat_interleave(2)
+    with torch.no_grad():
+        memory, mask = (x[rows] for x in module.encode(SRC))
+        tgt = words(3, 1)[rows]
+        _, cache = module.decode(tgt[::2], memory[::2], mask[::2])
+        cache = cache.select(rows)
+        for k in range(SMALLEST_ROOM + 3):
+            new = words(6, 1, seed=k)
+            tgt = torch.cat([tgt, new], dim=1)
+            output, after = module.decode(new, memory, mask, cache)
+            if k == 1:  # the same again, after another word was written into its place
+                module.decode(words(6, 1, seed=k + 100), memory, mask, cache)
+                output, after = module.decode(new, memory, mask, cache)
+            chosen = first + torch.randint(2, (6,), generator=generator)
+            moved = after.select(chosen)
+            assert moved.layers is after.layers, "only the table of origins changes"
+            tgt, cache = tgt[chosen], moved
+        fewer = torch.tensor([0, 3, 2])
+        new = words(3, 1, seed=99)
+        output, _ = module.decode(new, memory[fewer], mask[fewer], cache.select(fewer))
+        whole = module.decode(torch.cat([tgt[fewer], new], dim=1), memory[fewer], mask[fewer]).output[:, -1:]
+        assert_agree(output, whole.numpy(), TOLERANCE)
+        new = words(6, 1, seed=98)
+        output, _ = module.decode(new, memory, mask, cache)
+        whole = module.decode(torch.cat([tgt, new], dim=1), memory, mask).output[:, -1:]
+        assert_agree(output, whole.numpy(), TOLERANCE)
+
+
+@every_model
+def test_another_mask_of_the_source_is_heeded_at_the_next_step(kind):
+    module, tgt = MODELS[kind].eval(), words(3, 3)
+    with torch.no_grad():
+        memory, mask = module.encode(SRC)
+        _, cache = stepped(module, tgt[:, :2], (memory, mask))
+        narrower = mask.clone()
+        narrower[:, :, 1] = False
+        for other in (narrower, mask, None):
+            after = module.decode(tgt[:, 2:], memory, other, cache).output
+            fresh = module.decode(tgt[:, 2:], memory, other, cache._replace(reading=None)).output
+            assert torch.equal(after, fresh)
+        assert not torch.allclose(after, module.decode(tgt[:, 2:], memory, narrower, cache).output)
+
+
 def test_sources_are_stored_once():
     module = MODELS["post-norm"].eval()
     with torch.no_grad():

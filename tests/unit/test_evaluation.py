@@ -13,7 +13,8 @@ from stepformer.data.pair import Pair
 from stepformer.data.tokenizer import WordTokenizer
 from stepformer.evaluate import scores
 from stepformer.evaluate.attention import attention_error, cross_attention
-from stepformer.evaluate.evaluation import compare, evaluate, score
+from stepformer.evaluate.bootstrap import Comparison, Interval
+from stepformer.evaluate.evaluation import Difference, compare, evaluate, score
 from stepformer.evaluate.report import markdown, plain_text, write_report
 from stepformer.evaluate.summary import to_json
 from stepformer.nn.attention_weights import attention_weights
@@ -267,6 +268,9 @@ def test_a_terminal_gets_the_scores_and_a_comparison(evaluation):
     assert re.search(r"^  time +1 +100\.0% +100\.0$", text, re.M)
     assert re.search(r"perfect against toy, greedy, .*: BLEU \+\d+\.\d", text)
     assert "sentences that did not come to an end: 1" in text
+    same = plain_text([perfect, perfect], [compare(perfect, perfect, np.random.default_rng(0), n_samples=5)])
+    nothing = Comparison(Interval(-1e-9, -1e-9, 1e-9), 0.5)
+    assert "-0.0" not in same + plain_text([perfect, perfect], [Difference(nothing, nothing)])
     assert markdown([perfect, evaluation]).count("exactly right, ") == 6
 
 

@@ -35,7 +35,7 @@ export const TEXT = {
   spoken_cut: 'Translation, cut off because it did not end: {text}',
   cut: 'Cut off after {count} words: the model did not end the sentence.',
   scored: 'Probability of the whole sentence: {probability} (logarithm {score}; divided by the length penalty {normalised}).',
-  forced: 'The first {count} words were set by you.',
+  forced: 'Words at the beginning that were set by you: {count}.',
   free: 'Let the model write all of it',
   nothing: 'nothing at all',
 

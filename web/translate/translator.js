@@ -34,6 +34,12 @@ function pause() {
   });
 }
 
+/** A probability from its logarithm: three decimals, and what is too small for them is not said to be zero. */
+function likely(log) {
+  const probability = Math.exp(log);
+  return probability < 0.0005 ? '< 0.001' : format(probability, 3);
+}
+
 /** Thrown inside of a translation that a newer one has taken the place of. */
 class Superseded extends Error {}
 
@@ -357,7 +363,7 @@ export class Translator {
     if (set) told.push(t('forced', { count: set }));
     if (!finished) told.push(t('cut', { count: target.length - 1 }));
     if (score !== undefined && !set)
-      told.push(t('scored', { probability: format(Math.exp(score), 3), score: format(score), normalised: format(normalised) }));
+      told.push(t('scored', { probability: likely(score), score: format(score), normalised: format(normalised) }));
     setText(this.told, told.join(' '));
     setAttribute(this.free, 'hidden', !set);
   }

@@ -36,6 +36,9 @@ def main(arguments: list[str] | None = None) -> int:
     for name in COMMANDS:
         importlib.import_module(f"stepformer.cli.{name}").add(commands)
     options = parser.parse_args(arguments)
+    for name in ("stdout", "stderr"):  # Python has None for a stream that was closed before it began
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 (it lasts as long as the process)
     for stream in (sys.stdout, sys.stderr):  # a terminal that cannot show a sign gets its code instead of a crash
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
@@ -43,12 +46,24 @@ def main(arguments: list[str] | None = None) -> int:
         code = options.run(options)
         sys.stdout.flush()
     except BrokenPipeError:  # whoever read the output, such as `head`, has enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         return 0
     except (InputError, UsageError) as error:
         print(f"stepformer: {visible(str(error))}", file=sys.stderr)
         return 1 if isinstance(error, InputError) else 2
+    except OSError as error:  # what a command reads it names itself: this is the output, such as a disk that is full
+        _discard_output()
+        print(f"stepformer: {visible(str(error.filename or 'the output'))}: {error.strerror or error}", file=sys.stderr)
+        return 1
+    except MemoryError as error:
+        print(f"stepformer: there is not enough memory. {visible(str(error))}".rstrip(), file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         print("stepformer: stopped.", file=sys.stderr)
         return 130
     return code
+
+
+def _discard_output() -> None:
+    """Let what was not written yet go nowhere, so that the end of the process does not fail on it once more."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -51,6 +51,8 @@ def open_input(name: str) -> Iterator[BinaryIO]:
         InputError: it cannot be opened.
     """
     if name == "-":
+        if sys.stdin is None:
+            raise InputError("-: standard input is closed.")
         yield sys.stdin.buffer
         return
     try:

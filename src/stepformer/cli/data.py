@@ -52,11 +52,17 @@ def _parser(kinds: argparse._SubParsersAction, name: str, run: Callable, what: s
     return parser
 
 
-def _whole(least: int) -> Callable[[str], int]:
+MOST = 1_000_000_000
+"""No file and no vocabulary is larger, and the libraries below count as far."""
+
+
+def _whole(least: int, most: int = MOST) -> Callable[[str], int]:
     def whole_number(text: str) -> int:
         value = int(text)
         if value < least:
             raise argparse.ArgumentTypeError(f"it is {value}; it must be {least} or more")
+        if value > most:
+            raise argparse.ArgumentTypeError(f"it is {value}; it must be at most {most:,}")
         return value
 
     return whole_number
@@ -74,7 +80,7 @@ def _add_grammar(kinds: argparse._SubParsersAction) -> None:
         "  stepformer data grammar --n 5 --phenomena negation --json",
     )
     parser.add_argument("--n", type=_whole(0), default=10, help="how many pairs (default: 10)")
-    parser.add_argument("--seed", type=_whole(0), default=0, help="another seed, other pairs (default: 0)")
+    parser.add_argument("--seed", type=_whole(0, 2**63 - 1), default=0, help="another seed, other pairs (default: 0)")
     parser.add_argument("--script", choices=("simplified", "traditional"), default="simplified")
     parser.add_argument(
         "--phenomena",

@@ -20,6 +20,10 @@ A file of pairs has two columns, English and Chinese, with a tab between them; -
 Exit codes: 0 all well; 1 a file or a model cannot be read; 2 settings that do not fit."""
 
 
+MOST, WIDEST = 1_000_000_000, 1000
+"""The largest of all numbers, and of a beam, which is computed at a time."""
+
+
 def add(commands: Any) -> None:
     """Add the command.
 
@@ -50,7 +54,7 @@ def add(commands: Any) -> None:
         "test)",
     )
     parser.add_argument("--limit", type=_positive, metavar="N", help="take the first N pairs only")
-    parser.add_argument("--beam", type=_positive, default=1, metavar="K", help="size of the beam (default: 1, greedy)")
+    parser.add_argument("--beam", type=_width, default=1, metavar="K", help="size of the beam (default: 1, greedy)")
     parser.add_argument("--batch-size", type=_positive, default=64, metavar="N", help="sentences at once (default: 64)")
     parser.add_argument(
         "--samples",
@@ -59,7 +63,7 @@ def add(commands: Any) -> None:
         metavar="N",
         help="test sets that the bootstrap draws (default: 1000)",
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="S", help="of the bootstrap (default: 0)")
+    parser.add_argument("--seed", type=_seed, default=0, metavar="S", help="of the bootstrap (default: 0)")
     parser.add_argument("--report", metavar="DIR", help="write report.md, its figures and report.json there")
     parser.add_argument("--json", action="store_true", help="print everything as JSON, each sentence included")
     parser.set_defaults(run=run)
@@ -186,4 +190,16 @@ def _positive(text: str) -> int:
     number = int(text) if text.isascii() and text.isdigit() else 0
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
+    if number > MOST:
+        raise argparse.ArgumentTypeError(f"{text!r} is more than {MOST:,}")
     return number
+
+
+def _width(text: str) -> int:
+    if _positive(text) > WIDEST:
+        raise argparse.ArgumentTypeError(f"{text!r} is more than {WIDEST:,}, and would fill the memory")
+    return int(text)
+
+
+def _seed(text: str) -> int:
+    return 0 if text == "0" else _positive(text)

@@ -100,6 +100,9 @@ def _write(path: Path, text: str) -> None:
     """Write the file completely or not at all."""
     part = None
     try:
+        if path.exists() and not path.is_file():  # a device or a pipe is written to: it must not be replaced by a file
+            path.write_text(text, encoding="utf-8", newline="\n")
+            return
         handle, part = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
             file.write(text)

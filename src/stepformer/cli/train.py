@@ -26,6 +26,9 @@ exit codes: 0 trained, 1 data or checkpoint broken or the loss no number, 2 sett
 saved"""
 
 
+MOST_THREADS = 1024
+
+
 def add(commands: argparse._SubParsersAction) -> None:
     """Add the command.
 
@@ -95,8 +98,8 @@ def _config(options: argparse.Namespace) -> Any:
         settings[key.strip()] = value.strip()
     if options.data is not None:
         settings["data.source"] = options.data if options.data in ("grammar", "hsk") else f'"{_escaped(options.data)}"'
-    if options.threads < 1:
-        raise ConfigError(f"--threads is {options.threads}; it must be 1 or more.")
+    if not 1 <= options.threads <= MOST_THREADS:
+        raise ConfigError(f"--threads is {options.threads}; it must be from 1 to {MOST_THREADS:,}.")
     return config.with_settings(settings)
 
 

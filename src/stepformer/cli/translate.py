@@ -19,6 +19,8 @@ LONGEST_LINE = 2**20
 """Bytes; what is longer is no sentence, and is not even held in memory."""
 LINES_AT_A_TIME = 64
 DIRECTION_MARKS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+WIDEST = 1000
+"""The most sentences that are kept or drawn at a time: what is larger would fill the memory."""
 DEFAULT_BEAM = 4
 """Of a search that is to return several sentences."""
 
@@ -58,10 +60,10 @@ def add(commands: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "--model", default="small", metavar="MODEL", help="the folder of a model, or small or base (default: small)"
     )
-    parser.add_argument("--beam", type=_whole, metavar="N", help="size of the beam; 1 is greedy search (default: 1)")
+    parser.add_argument("--beam", type=_width, metavar="N", help="size of the beam; 1 is greedy search (default: 1)")
     parser.add_argument("--length-penalty", type=_penalty, metavar="A",
                         help="0 compares mere probabilities, more favours long sentences (default: 0.6)")  # fmt: skip
-    parser.add_argument("--n-best", type=_whole, default=1, metavar="N",
+    parser.add_argument("--n-best", type=_width, default=1, metavar="N",
                         help="print N sentences, a line each: place, rank, text")  # fmt: skip
     parser.add_argument("--scores", action="store_true", help="print the logarithm of the probability after each text")
     parser.add_argument("--alignment", action="store_true", help="draw where the model looked as it wrote each word")
@@ -226,12 +228,16 @@ def _whole(text: str) -> int:
     return _number(text, int, lambda x: x >= 1, "a whole number, 1 or more")
 
 
+def _width(text: str) -> int:
+    return _number(text, int, lambda x: 1 <= x <= WIDEST, f"a whole number from 1 to {WIDEST:,}")
+
+
 def _positive(text: str) -> float:
     return _number(text, float, lambda x: 0 < x < math.inf, "a number above 0")
 
 
 def _penalty(text: str) -> float:
-    return _number(text, float, lambda x: 0 <= x < math.inf, "a number, 0 or more")
+    return _number(text, float, lambda x: 0 <= x <= 100, "a number from 0 to 100")
 
 
 def _share(text: str) -> float:

@@ -182,11 +182,10 @@ class _Search:
         if np.isnan(candidates).any():
             raise ValueError("the model's probabilities are NaN; its weights, or its inputs, are not finite.")
         chosen = np.argsort(-candidates, axis=-1, kind="stable")[:, :size]  # equal numbers keep their order
-        parents = chosen // wide
-        self._stayed = np.take_along_axis(self.finished, parents, axis=-1)
+        parents, sentences = chosen // wide, np.arange(batch)[:, None]
+        self._stayed = self.finished[sentences, parents]
         self.finished = self._stayed.copy()
-        taken = (np.take_along_axis(x, chosen, axis=-1) for x in (follows, candidates))
-        self.steps.append(Step(parents, *taken))
+        self.steps.append(Step(parents, follows[sentences, chosen], candidates[sentences, chosen]))
 
     def _cut_and_stop(self, is_open: np.ndarray, n: int) -> None:
         """End the search where nothing is open, nothing may go on, or nothing that goes on could win."""

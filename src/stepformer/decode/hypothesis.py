@@ -44,7 +44,7 @@ def length_penalties(length_penalty: LengthPenalty, max_len: int) -> list[float]
         The divisors of the lengths 1 … max_len.
 
     Raises:
-        ValueError: α is negative or not finite, or the function gave a number that is not positive.
+        ValueError: α is negative, not finite or far too large, or the function gave a number that is not positive.
     """
     if callable(length_penalty):
         divisors = [float(length_penalty(n)) for n in range(1, max_len + 1)]
@@ -53,7 +53,13 @@ def length_penalties(length_penalty: LengthPenalty, max_len: int) -> list[float]
         return divisors
     if not 0 <= length_penalty < float("inf"):
         raise ValueError(f"length_penalty is {length_penalty}; α must be 0 or more, and finite.")
-    return [((5 + n) / 6) ** length_penalty for n in range(1, max_len + 1)]
+    try:
+        return [((5 + n) / 6) ** length_penalty for n in range(1, max_len + 1)]
+    except OverflowError:
+        raise ValueError(
+            f"length_penalty is {length_penalty}; for {max_len} words ((5 + n) / 6) ** α is too large a number. The usual "
+            "α is between 0 and 1."
+        ) from None
 
 
 def hypothesis(

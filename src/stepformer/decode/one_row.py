@@ -96,7 +96,10 @@ def sample(
 
     def choose(writer: Writer, logits: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         logs = writer.log_probabilities(logits)
-        allowed = logs / temperature
+        # The largest becomes 0 first, in float64: no temperature makes all of them infinite, or NaN of -inf / inf.
+        exact = logs.double()
+        allowed = (exact - exact.max(dim=-1, keepdim=True).values) / temperature
+        allowed = allowed.masked_fill(logs == -torch.inf, -torch.inf).to(logs.dtype)
         if top_k is not None:
             allowed = sampling.top_k(allowed, top_k).log()
         probabilities = allowed.softmax(dim=-1) if top_p is None else sampling.top_p(allowed, top_p)

@@ -163,8 +163,8 @@ def _difference(
     bleu, exact = difference
     return (
         f"{plain(first.system)} against {plain(other.system)}, on the same drawn test sets: BLEU "
-        f"{bleu.difference.value:+.1f} {_ends(bleu.difference, '+.1f')}, better on {bleu.share_better:.1%} of them; "
-        f"exactly right {exact.difference.value:+.1%} {_ends(exact.difference, '+.1%')}, better on "
+        f"{bleu.difference.value:+z.1f} {_ends(bleu.difference, '+z.1f')}, better on {bleu.share_better:.1%} of them; "
+        f"exactly right {exact.difference.value:+z.1%} {_ends(exact.difference, '+z.1%')}, better on "
         f"{exact.share_better:.1%}."
     )
 

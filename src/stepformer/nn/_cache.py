@@ -37,7 +37,8 @@ class KeyValueCache(_KeysAndValues):
         n = self.key.shape[-2]
         room = self.room
         if room is None or not room.has_room(n, key):
-            room = _Room(n + key.shape[-2], key)
+            k = 1 if room is None else room.k
+            room = _Room(n + key.shape[-2], key, k=k)
             room.write(0, self.key, self.value)
         room.write(n, key, value)
         return room.cache(n + key.shape[-2])
@@ -56,15 +57,52 @@ class KeyValueCache(_KeysAndValues):
             return KeyValueCache(*(x.contiguous().index_select(0, rows) for x in self))
         return self.room.select(rows, self.key.shape[-2])
 
+    def together(self, k: int) -> "KeyValueCache":
+        """Put the tokens of k rows that stand one behind the other into one: what a beam search goes on with.
+
+        Args:
+            k: number of rows, a divisor of the batch.
+
+        Returns:
+            A cache of batch / k rows with n · k tokens: of each position those of all k rows, one behind the other.
+        """
+        n = self.key.shape[-2]
+        room = _Room(n * k, self.key, len(self.key) // k, k)
+        # (batch / k, k, n_heads, n, d_k) -> (batch / k, n_heads, n, k, d_k)
+        room.write(0, *(x.unflatten(0, (-1, k)).permute(0, 2, 3, 1, 4).flatten(2, 3) for x in self))
+        return room.cache(n * k)
+
+    def apart(self, origins: torch.Tensor, rows: torch.Tensor, k: int) -> "KeyValueCache":
+        """Give rows their own keys and values again: the inverse of `together`.
+
+        Args:
+            origins: (batch, n) which of the k neighbours wrote the token that stands there.
+            rows: (m,) which rows.
+            k: number of neighbours.
+
+        Returns:
+            A cache of m rows with n tokens.
+        """
+        sentences, positions = (rows // k).unsqueeze(-1), torch.arange(origins.shape[-1], device=rows.device)
+        own = (x.unflatten(2, (-1, k))[sentences, :, positions, origins[rows]] for x in self)  # (m, n, n_heads, d_k)
+        return KeyValueCache(*(x.transpose(1, 2) for x in own))
+
 
 class _Room:
-    """Memory for the keys and values of a batch, with space for more tokens: (batch, tokens, 2, n_heads, d_k)."""
+    """Memory for the keys and values of a batch, with space for more tokens: (batch, tokens, 2, n_heads, d_k).
 
-    def __init__(self, n: int, like: torch.Tensor, batch: int | None = None) -> None:
+    Where the tokens of k rows stand together, what one head multiplies lies in one piece: (2, batch, n_heads, tokens,
+    d_k) in memory.
+    """
+
+    def __init__(self, n: int, like: torch.Tensor, batch: int | None = None, k: int = 1) -> None:
         first, n_heads, _, d_k = like.shape
-        capacity = max(SMALLEST_ROOM, 2 * n)
-        self.storage = like.new_empty(first if batch is None else batch, capacity, 2, n_heads, d_k)
-        self.used = 0
+        first, capacity = first if batch is None else batch, max(SMALLEST_ROOM * k, 2 * n)
+        self.k, self.used = k, 0
+        if k > 1:
+            self.storage = like.new_empty(2, first, n_heads, capacity, d_k).permute(1, 3, 0, 2, 4)
+        else:
+            self.storage = like.new_empty(first, capacity, 2, n_heads, d_k)
 
     def has_room(self, n: int, key: torch.Tensor) -> bool:
         """Whether nothing stands behind the first n tokens yet, and the new ones have room there."""

@@ -68,13 +68,15 @@ def writing(model: nn.Module) -> Iterator[None]:
         Nothing; the modes come back also after an error.
     """
     modes = {module: module.training for module in model.modules()}
-    model.eval()
+    if any(modes.values()):
+        model.eval()
     try:
         with torch.no_grad():
             yield
     finally:
         for module, training in modes.items():
-            module.training = training
+            if module.training != training:
+                module.training = training
 
 
 def add_and_norm(

@@ -127,22 +127,26 @@ class DecoderLayer(nn.Module):
         x = add_and_norm(x, self.feed_forward, self.feed_forward_norm, self.dropout, self.norm_first)
         return DecodedLayer(x, LayerCache(own, other))
 
-
     def step(
         self,
         x: torch.Tensor,
         own: KeyValueCache,
         read: KeyValueCache,
-        memory_mask: torch.Tensor | None,
+        stacked: tuple[torch.Tensor, torch.Tensor],
+        others_hidden: torch.Tensor | None,
+        padding_hidden: torch.Tensor,
         n_rows: int = 1,
     ) -> tuple[torch.Tensor, KeyValueCache]:
         """What `forward` does, for one token of every sentence that a model writes: without checks and padding.
 
         Args:
             x: (batch, 1, d_model).
-            own: keys and values of the tokens before.
+            own: keys and values of the tokens before; those of n_rows sentences together.
             read: keys and values of the memory, of batch / n_rows sources.
-            memory_mask: booleans (batch / n_rows, 1, 1, n_src), True = may attend; or None.
+            stacked: what `MultiHeadAttention.stacked` returned for the self-attention.
+            others_hidden: (batch / n_rows · n_heads, n_rows, n_rows · n_tgt), 0 for the tokens of each sentence itself
+                and −∞ for those of its neighbours; None, if each has its own.
+            padding_hidden: (batch / n_rows · n_heads, 1, n_src), 0 for the rows of the memory and −∞ for padding.
             n_rows: how many sentences, one behind the other, have the same source.
 
         Returns:
@@ -151,11 +155,10 @@ class DecoderLayer(nn.Module):
         first = self.norm_first
         norm = self.self_attention_norm
         y = norm(x) if first else x
-        own = self.self_attention.project_one(y, own)
-        y = self.self_attention.attend_one(y, own)
+        y, own = self.self_attention.step_back(y, own, stacked, others_hidden, n_rows)
         x = x + y if first else norm(x + y)
         norm = self.cross_attention_norm
-        y = self.cross_attention.attend_one(norm(x) if first else x, read, memory_mask, n_rows)
+        y = self.cross_attention.step_across(norm(x) if first else x, read, padding_hidden, n_rows)
         x = x + y if first else norm(x + y)
         norm = self.feed_forward_norm
         y = self.feed_forward(norm(x) if first else x)

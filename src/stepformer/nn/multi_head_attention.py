@@ -120,36 +120,68 @@ class MultiHeadAttention(nn.Module):
             return cache.extended(key_heads, value_heads)
         return KeyValueCache(key_heads, value_heads)
 
-    def project_one(self, x: torch.Tensor, known: KeyValueCache) -> KeyValueCache:
-        """What `project` does, for one new token of every sentence that a model writes: without checks.
+    def stacked(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """The parameters of `w_q`, `w_k` and `w_v` upon one another, so that a step needs one product for all three.
+
+        Returns:
+            Weight (3 · n_heads · d_k, d_model) and bias (3 · n_heads · d_k,), copies; d_v must be d_k.
+        """
+        parts = (self.w_q, self.w_k, self.w_v)
+        return torch.cat([part.weight for part in parts]), torch.cat([part.bias for part in parts])
+
+    def step_back(
+        self,
+        x: torch.Tensor,
+        known: KeyValueCache,
+        stacked: tuple[torch.Tensor, torch.Tensor],
+        hidden: torch.Tensor | None = None,
+        n_rows: int = 1,
+    ) -> tuple[torch.Tensor, KeyValueCache]:
+        """What `step` does, for one new token of every sentence that a model writes: without checks.
 
         Args:
             x: (batch, 1, d_model).
             known: keys and values of the tokens before.
+            stacked: what `stacked` returned.
+            hidden: as for `step_across`; None, if each row has its own keys and values.
+            n_rows: how many rows of x, one behind the other, have their keys and values together
+                (`KeyValueCache.together`).
 
         Returns:
-            Keys and values of one token more.
+            The output (batch, 1, d_model), and keys and values of one token more.
         """
-        heads = (len(x), self.n_heads, 1, -1)  # of one row: to cut it into heads moves nothing
-        return known.extended(self.w_k(x).view(heads), self.w_v(x).view(heads))
+        n_rows = 1 if hidden is None else n_rows
+        projected = F.linear(x, *stacked).view(-1, n_rows, 3, self.n_heads, x.shape[-1] // self.n_heads)
+        query, key, value = projected.permute(2, 0, 3, 1, 4).unbind(0)  # each (batch / n_rows, n_heads, n_rows, d_k)
+        known = known.extended(key, value)
+        if hidden is not None:
+            return self._merged(self._attend_together(query, known, hidden), x), known
+        return self._merged(F.scaled_dot_product_attention(query, *known), x), known
 
-    def attend_one(
-        self, x: torch.Tensor, known: KeyValueCache, mask: torch.Tensor | None = None, n_rows: int = 1
-    ) -> torch.Tensor:
+    def step_across(self, x: torch.Tensor, known: KeyValueCache, hidden: torch.Tensor, n_rows: int = 1) -> torch.Tensor:
         """What `attend` does, for one new token of every sentence that a model writes: without checks.
 
         Args:
             x: (batch, 1, d_model).
             known: keys and values, of batch / n_rows sentences.
-            mask: booleans (batch / n_rows, 1, 1, n), True = may attend, each to one key at least; or None.
+            hidden: (batch / n_rows · n_heads, n_rows or 1, n), what is added to the scores: 0 where a row may attend,
+                which must be to one key at least, and −∞ elsewhere.
             n_rows: how many rows of x, one behind the other, attend to the same keys: together they are one product.
 
         Returns:
             (batch, 1, d_model).
         """
-        query = self.w_q(x).view(-1, n_rows, self.n_heads, known.key.shape[-1]).transpose(1, 2)
-        output = F.scaled_dot_product_attention(query, *known, attn_mask=mask)
-        return self.w_o(output.transpose(1, 2).reshape(len(x), 1, -1))
+        query = self.w_q(x).view(-1, n_rows, self.n_heads, x.shape[-1] // self.n_heads).transpose(1, 2)
+        return self._merged(self._attend_together(query, known, hidden), x)
+
+    def _attend_together(self, query: torch.Tensor, known: KeyValueCache, hidden: torch.Tensor) -> torch.Tensor:
+        """Attention as three calls. torch's kernel is slower for few queries, since it works through them in blocks."""
+        key, value = (x.flatten(0, 1) for x in known)
+        scores = torch.baddbmm(hidden, query.flatten(0, 1), key.mT, alpha=query.shape[-1] ** -0.5)
+        return torch.bmm(scores.softmax(dim=-1), value).view(query.shape)
+
+    def _merged(self, output: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+        return self.w_o(output.transpose(1, 2).reshape(x.shape))
 
     def attend(
         self, query: torch.Tensor, known: KeyValueCache, mask: torch.Tensor | None, need_weights: bool = False

@@ -2,7 +2,6 @@
 
 import torch
 from torch import nn
-from torch.nn import functional as F
 
 from stepformer.nn._layers import check_sizes
 
@@ -39,6 +38,8 @@ class LayerNorm(nn.Module):
         Raises:
             ValueError: the width is not d_model.
         """
-        if x.shape[-1:] != self.gain.shape:
-            raise ValueError(f"x has shape {tuple(x.shape)}; its width must be d_model = {len(self.gain)}.")
-        return F.layer_norm(x, self.gain.shape, self.gain, self.bias, self.eps)
+        gain = self.gain
+        shape = gain.shape
+        if x.shape[-1:] != shape:
+            raise ValueError(f"x has shape {tuple(x.shape)}; its width must be d_model = {len(gain)}.")
+        return torch.layer_norm(x, shape, gain, self.bias, self.eps)

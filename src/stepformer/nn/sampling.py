@@ -22,7 +22,7 @@ def top_k(logits: torch.Tensor, k: int) -> torch.Tensor:
     if not k >= 1:  # NaN too
         raise ValueError(f"k is {k}; it must be 1 or more.")
     ranks = _ranks(logits)
-    return logits.masked_fill(ranks >= k, -torch.inf).softmax(dim=-1)
+    return logits.masked_fill(ranks >= min(k, logits.shape[-1]), -torch.inf).softmax(dim=-1)
 
 
 def top_p(logits: torch.Tensor, p: float) -> torch.Tensor:
@@ -43,7 +43,8 @@ def top_p(logits: torch.Tensor, p: float) -> torch.Tensor:
     if not 0 < p <= 1:
         raise ValueError(f"p is {p}; it must be above 0 and at most 1.")
     probabilities, order = logits.softmax(dim=-1).sort(dim=-1, descending=True, stable=True)
-    before = F.pad(probabilities.cumsum(dim=-1)[..., :-1], (1, 0))
+    # The first always stays, also where p is so small that it becomes 0 in float32.
+    before = F.pad(probabilities.cumsum(dim=-1)[..., :-1], (1, 0), value=-1.0)
     left_out = torch.zeros_like(before, dtype=torch.bool).scatter(-1, order, before >= p)
     return logits.masked_fill(left_out, -torch.inf).softmax(dim=-1)
 

@@ -6,7 +6,9 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from stepformer.nn._cache import KeyValueCache
 from stepformer.nn._layers import Dropout, check_dropout, check_sizes, init_parameters
+from stepformer.nn.attention import VECTOR
 from stepformer.nn.decoder import Decoder, LayerCache
 from stepformer.nn.embedding import Embedding
 from stepformer.nn.encoder import Encoder
@@ -22,6 +24,34 @@ class Encoded(NamedTuple):
     mask: torch.Tensor
 
 
+class Reading(NamedTuple):
+    """Keys and values of the memory as a model that writes looks at them at every step, made once.
+
+    Attributes:
+        layers: for every layer, filled up to a multiple of `VECTOR` rows.
+        hidden: (batch · n_heads, 1, n), what is added to the scores: 0 at a row of the memory, −∞ where there is none.
+        mask: the mask of the memory that it was made with; None, if there was none.
+    """
+
+    layers: tuple[KeyValueCache, ...]
+    hidden: torch.Tensor
+    mask: torch.Tensor | None
+
+    def select(self, sources: torch.Tensor, rows: torch.Tensor) -> "Reading":
+        """What is read of some sources.
+
+        Args:
+            sources: (k,) their numbers.
+            rows: (m,) the sentences that go on, for the mask.
+
+        Returns:
+            That of k sources.
+        """
+        hidden = self.hidden.unflatten(0, (-1, self.layers[0].key.shape[1])).index_select(0, sources).flatten(0, 1)
+        mask = None if self.mask is None else self.mask.index_select(0, rows)
+        return Reading(tuple(one.select(sources) for one in self.layers), hidden, mask)
+
+
 class Cache(NamedTuple):
     """What decoding needs of the tokens so far.
 
@@ -31,12 +61,21 @@ class Cache(NamedTuple):
         sources: where several sentences have one source, its keys and values are there once, and this says for each
             sentence which they are: (batch,). None: each has its own.
         copies: how many sentences each source has, if they stand together and are equally many; otherwise 0.
+        origins: (batch, n). A beam goes on from other rows at every step, always of the same sentence. Instead of
+            copying their keys and values, those of the `copies` rows of a source lie together, and this says which of
+            the rows wrote the token that now stands there. None: each row has its own.
+        reading: what was made of the keys and values of the memory.
+        weights: for every layer what `MultiHeadAttention.stacked` makes of its self-attention's; None before the first
+            step.
     """
 
     layers: tuple[LayerCache, ...]
     mask: torch.Tensor
     sources: torch.Tensor | None = None
     copies: int = 1
+    origins: torch.Tensor | None = None
+    reading: Reading | None = None
+    weights: tuple[tuple[torch.Tensor, torch.Tensor], ...] | None = None
 
     def select(self, rows: torch.Tensor) -> "Cache":
         """The cache of some sentences of the batch, in another order, or several times: for beam search.
@@ -54,16 +93,21 @@ class Cache(NamedTuple):
         # A beam goes on from the same sources at every step: those are not copied with it.
         sources, stored = rows if self.sources is None else self.sources[rows], self._n_sources()
         if self.sources is not None and torch.equal(sources, self.sources):
+            if self.origins is not None:
+                return self._replace(mask=mask, origins=self.origins.index_select(0, rows))
             layers = [LayerCache(own.select(rows), other) for own, other in self.layers]
             return self._replace(layers=tuple(layers), mask=mask)
         present, sources = torch.unique_consecutive(sources, return_inverse=True)
         same = len(present) == stored and torch.equal(present, torch.arange(stored, device=rows.device))
-        layers = [LayerCache(own.select(rows), other if same else other.select(present)) for own, other in self.layers]
+        layers = [LayerCache(self._own(own, rows), other if same else other.select(present))
+                  for own, other in self.layers]  # fmt: skip
         n, rest = divmod(len(rows), max(len(present), 1))
-        together = not rest and bool((sources.view(-1, max(n, 1)) == sources[::max(n, 1), None]).all())
-        if together and n == 1:
-            return Cache(tuple(layers), mask)
-        return Cache(tuple(layers), mask, sources, n if together else 0)
+        together = not rest and bool((sources.view(-1, max(n, 1)) == sources[:: max(n, 1), None]).all())
+        known = self.reading
+        if known is not None:
+            known = known.select(present, rows) if self.copies and together else None
+        cache = Cache(tuple(layers), mask, reading=known, weights=self.weights)
+        return cache if together and n == 1 else cache._replace(sources=sources, copies=n if together else 0)
 
     def spread(self) -> "Cache":
         """The same cache with keys and values of its own for every sentence.
@@ -72,9 +116,107 @@ class Cache(NamedTuple):
             A cache whose `sources` are None.
         """
         if self.sources is None:
-            return self
-        layers = [LayerCache(own, other.select(self.sources)) for own, other in self.layers]
+            return self._replace(reading=None)
+        rows = torch.arange(len(self.sources), device=self.sources.device)
+        layers = [LayerCache(own if self.origins is None else self._own(own, rows), other.select(self.sources))
+                  for own, other in self.layers]  # fmt: skip
         return Cache(tuple(layers), self.mask)
+
+    def together(self) -> "Cache":
+        """The same cache with the keys and values of all rows of a source together.
+
+        Returns:
+            A cache with `origins`, if each source has several rows, and as many as the others.
+        """
+        # What has room of its own was taken apart because some rows ended, and it would be soon again.
+        if self.origins is not None or self.copies < 2 or self.layers[0].self_attention.room is not None:
+            return self
+        layers = [LayerCache(own.together(self.copies), other) for own, other in self.layers]
+        n = self.layers[0].self_attention.key.shape[-2]
+        return self._replace(layers=tuple(layers), origins=self._neighbours().expand(-1, n))
+
+    def _neighbours(self) -> torch.Tensor:
+        """The number of each row among those of its source: (batch, 1)."""
+        return torch.arange(len(self.mask), device=self.mask.device).unsqueeze(-1) % self.copies
+
+    def with_one_more(self, layers: list[LayerCache], mask: torch.Tensor) -> "Cache":
+        """The cache after a step that wrote one token of each row.
+
+        Args:
+            layers: its keys and values.
+            mask: (batch, 1, n + 1).
+
+        Returns:
+            A cache of n + 1 tokens.
+        """
+        origins = None if self.origins is None else torch.cat([self.origins, self._neighbours()], dim=-1)
+        return self._replace(layers=tuple(layers), mask=mask, origins=origins)
+
+    def others_hidden(self, x: torch.Tensor) -> torch.Tensor | None:
+        """For a step: which tokens of those that lie together are of each row, as numbers to add to the scores.
+
+        Args:
+            x: numbers of the kind to return.
+
+        Returns:
+            (batch / copies · n_heads, copies, (n + 1) · copies), 0 at its own and −∞ elsewhere; None, if each row lies
+            alone.
+        """
+        if self.origins is None:
+            return None
+        rows = self._neighbours()
+        its_own = torch.cat([self.origins, rows], dim=-1).unsqueeze(-1) == rows[: self.copies, 0]  # (batch, n + 1, k)
+        hidden = x.new_zeros(its_own.shape).masked_fill_(~its_own, -torch.inf)
+        return self._for_heads(hidden.view(-1, self.copies, its_own[0].numel()))
+
+    def _for_heads(self, hidden: torch.Tensor) -> torch.Tensor:
+        """The same for every head of a sentence."""
+        n_heads = self.layers[0].self_attention.key.shape[1]
+        return hidden.unsqueeze(1).expand(-1, n_heads, -1, -1).flatten(0, 1)
+
+    def read(self, memory_mask: torch.Tensor | None) -> Reading:
+        """Keys and values of the memory for a step; they are made again only if sentences or mask changed.
+
+        Args:
+            memory_mask: booleans (batch, 1, n_src), True = may attend; or None.
+
+        Returns:
+            One row for each source, or, where their rows are not equally many, one for each sentence.
+        """
+        if self.has_read(memory_mask):
+            return self.reading
+        layers = [layer.cross_attention for layer in self.layers]
+        if not self.copies:
+            layers = [one.select(self.sources) for one in layers]
+        key = layers[0].key
+        missing = -key.shape[-2] % VECTOR
+        hidden = key.new_zeros(len(key), 1, key.shape[-2])
+        if memory_mask is not None:
+            hidden = hidden.masked_fill(~memory_mask[:: self.copies or 1], -torch.inf)
+        hidden = self._for_heads(F.pad(hidden, (0, missing), value=-torch.inf))
+        filled = [KeyValueCache(*(F.pad(x, (0, 0, 0, missing)).contiguous() for x in one)) for one in layers]
+        mask = None if memory_mask is None else memory_mask.clone()
+        return Reading(tuple(filled), hidden, mask)
+
+    def has_read(self, memory_mask: torch.Tensor | None) -> bool:
+        """Whether what was made of the memory is of use with this mask.
+
+        Args:
+            memory_mask: booleans (batch, 1, n_src), True = may attend; or None.
+
+        Returns:
+            Whether a step before had the same mask.
+        """
+        if self.reading is None:
+            return False
+        mask = self.reading.mask
+        if memory_mask is None or mask is None:
+            return memory_mask is mask
+        return memory_mask.dtype == mask.dtype and torch.equal(memory_mask, mask)
+
+    def _own(self, own: KeyValueCache, rows: torch.Tensor) -> KeyValueCache:
+        """What some rows wrote, wherever it lies."""
+        return own.select(rows) if self.origins is None else own.apart(self.origins, rows, self.copies)
 
     def _n_sources(self) -> int:
         return len(self.layers[0].cross_attention.key)
@@ -264,8 +406,9 @@ class Transformer(nn.Module):
             and not torch.is_grad_enabled()
             and len(cache.layers) == len(self.decoder.layers)
             and cache.layers[0].cross_attention.key.shape[-2] == memory.shape[-2]
-            and (memory_mask is None or (memory_mask.shape == (*tgt.shape, memory.shape[-2])
-                                         and memory_mask.dtype == torch.bool and memory_mask.any(dim=-1).all()))
+            and (memory_mask is None or cache.has_read(memory_mask)
+                 or (memory_mask.shape == (*tgt.shape, memory.shape[-2]) and memory_mask.dtype == torch.bool
+                     and bool(memory_mask.any(dim=-1).all())))
             # Whoever wants to see the weights has changed what attends.
             and not any("attend" in vars(part) for layer in self.decoder.layers
                         for part in (layer.self_attention, layer.cross_attention))
@@ -273,16 +416,15 @@ class Transformer(nn.Module):
 
     def _step(self, x: torch.Tensor, memory_mask: torch.Tensor | None, cache: Cache, mask: torch.Tensor) -> Decoded:
         """One word more of every sentence, without what is only needed for training and for padding."""
-        n_rows = cache.copies or 1
-        hides = memory_mask is not None and not memory_mask.all()
-        for_heads = memory_mask[::n_rows].unsqueeze(1) if hides else None
-        known = []
-        for layer, (own, other) in zip(self.decoder.layers, cache.layers, strict=True):
-            read = other if cache.copies else other.select(cache.sources)
-            x, own = layer.step(x, own, read, for_heads, n_rows)
+        reading, cache = cache.read(memory_mask), cache.together()
+        weights = cache.weights or tuple(layer.self_attention.stacked() for layer in self.decoder.layers)
+        hidden, known = (cache.others_hidden(x), reading.hidden, cache.copies or 1), []
+        parts = zip(self.decoder.layers, cache.layers, reading.layers, weights, strict=True)
+        for layer, (own, other), read, stacked in parts:
+            x, own = layer.step(x, own, read, stacked, *hidden)
             known.append(LayerCache(own, other))
         output = x if self.decoder.norm is None else self.decoder.norm(x)
-        return Decoded(output, cache._replace(layers=tuple(known), mask=mask))
+        return Decoded(output, cache.with_one_more(known, mask)._replace(reading=reading, weights=weights))
 
     def project(self, x: torch.Tensor) -> torch.Tensor:
         """A score for each word of the target's vocabulary; softmax makes probabilities of them.

@@ -48,6 +48,7 @@ def _one_of(*values: str) -> tuple[Callable[[Any], bool], str]:
     return (lambda x: x in values), "one of " + ", ".join(json.dumps(v) for v in values)
 
 
+SEED = (lambda x: 0 <= x < 2**63), "from 0 to 9,223,372,036,854,775,807"
 AT_LEAST_0 = (lambda x: x is None or x >= 0), "0 or more"
 AT_LEAST_1 = (lambda x: x is None or x >= 1), "1 or more"
 POSITIVE = (lambda x: x is None or 0 < x < float("inf")), "above 0"
@@ -71,7 +72,7 @@ class Data:
         None, "training pairs at most; all, or the grammar's 20,000, if not given", *AT_LEAST_1
     )
     n_dev: int = _setting(500, "pairs held out to measure on during training, at most", *AT_LEAST_1)
-    seed: int = _setting(0, "of the grammar, and of what is held out of a file", *AT_LEAST_0)
+    seed: int = _setting(0, "of the grammar, and of what is held out of a file", *SEED)
     script: str = _setting("simplified", "of the grammar", *_one_of("simplified", "traditional"))
     phenomena: tuple[str, ...] = _setting(("all",), 'of the grammar: "core", "all", or their names')
     clauses: tuple[float, ...] | None = _setting(
@@ -158,7 +159,7 @@ class Config:
     """A whole training."""
 
     title: str = _setting("", "what the model is called")
-    seed: int = _setting(0, "of the first weights, the order of the batches and dropout", *AT_LEAST_0)
+    seed: int = _setting(0, "of the first weights, the order of the batches and dropout", *SEED)
     model: Model = field(default_factory=Model)
     data: Data = field(default_factory=Data)
     start: Start = field(default_factory=Start)
@@ -208,7 +209,7 @@ class Config:
                 raise ConfigError(f"{where} can not be read: {error}.") from error
         try:
             tables = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
             raise ConfigError(f"{where} is no TOML: {error}.") from error
         return cls.from_dict(tables)
 

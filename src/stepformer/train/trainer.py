@@ -218,8 +218,9 @@ class Training:
         sizes = len(data.src_tokenizer.vocabulary), len(data.tgt_tokenizer.vocabulary)
         try:
             self.model = build(config.model.kind, model_arguments(config, *sizes), config.seed)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, RuntimeError, MemoryError) as error:  # torch says RuntimeError to what is too large
             raise ConfigError(f"model: {error}") from error
+        _check_lengths(self.model, data)
         if config.start.lexical:
             lexical_start(self.model, data.train, config.start.lexical)
         self._device = torch.device(config.compute.device)
@@ -450,6 +451,19 @@ class Training:
         self._best_step, self._waited = info["best_step"], info["waited"]
         self._best_loss = math.inf if info["best_loss"] is None else info["best_loss"]
         self._cpu_before, self._cpu_start = info["cpu_seconds"], time.process_time()
+
+
+def _check_lengths(model: nn.Module, data: TrainingData) -> None:
+    """Refuse data with longer sentences than the model has positions for, before the first step."""
+    most = getattr(model, "max_len", None)
+    for name, pairs in (("train", data.train), ("dev", data.dev)) if most is not None else ():
+        lengths = getattr(pairs, "lengths", None)
+        longest = max(max(len(a), len(b)) for a, b in pairs) if lengths is None else int(lengths.max())
+        if longest + 1 > most:
+            raise ConfigError(
+                f"model.max_len is {most}, and a sentence of {name} has {longest} tokens and its mark; choose a larger "
+                f"model.max_len, or a data.max_len of {most} at most."
+            )
 
 
 ADAM = ("step", "exp_avg", "exp_avg_sq")

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from stepformer.data.text import normalise
 from stepformer.data.tokenizer._base import SPECIAL, Tokenizer, most_frequent
 
 
@@ -82,4 +83,5 @@ def without_outer_spaces(text: str) -> str:
     if " " not in text:
         return text
     around = zip(f"\u3000{text[:-1]}", text, f"{text[1:]}\u3000", strict=True)
-    return "".join(c for before, c, after in around if c != " " or (before < "\u0250" and after < "\u0250"))
+    kept = (c for before, c, after in around if c != " " or (before < "\u0250" and after < "\u0250"))
+    return normalise("".join(kept))  # a letter and an accent may have become neighbours
