@@ -120,7 +120,7 @@ def _options(stored: Stored) -> dict:
     arguments = stored.info["arguments"]
     for name, kind in OPTIONS.items():
         if type(arguments.get(name)) is not kind:  # a truth value is no number here
-            raise ValueError(f"arguments.{name} is {arguments.get(name)!r:.60}; it must be of the type {kind.__name__}.")
+            raise ValueError(f"arguments.{name} is {arguments.get(name)!r:.60}; it must be of type {kind.__name__}.")
     return {name: arguments[name] for name in OPTIONS}
 
 

@@ -57,7 +57,7 @@ def length_penalties(length_penalty: LengthPenalty, max_len: int) -> list[float]
         return [((5 + n) / 6) ** length_penalty for n in range(1, max_len + 1)]
     except OverflowError:
         raise ValueError(
-            f"length_penalty is {length_penalty}; for {max_len} words ((5 + n) / 6) ** α is too large a number. The usual "
+            f"length_penalty is {length_penalty}; for {max_len} words ((5 + n) / 6) ** α is too large. The usual "
             "α is between 0 and 1."
         ) from None
 

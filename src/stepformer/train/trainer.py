@@ -218,7 +218,7 @@ class Training:
         sizes = len(data.src_tokenizer.vocabulary), len(data.tgt_tokenizer.vocabulary)
         try:
             self.model = build(config.model.kind, model_arguments(config, *sizes), config.seed)
-        except (TypeError, ValueError, RuntimeError, MemoryError) as error:  # torch says RuntimeError to what is too large
+        except (TypeError, ValueError, RuntimeError, MemoryError) as error:  # torch: RuntimeError, if too large
             raise ConfigError(f"model: {error}") from error
         _check_lengths(self.model, data)
         if config.start.lexical:

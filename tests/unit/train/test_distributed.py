@@ -186,7 +186,7 @@ def start(count, task, torchrun=False):
         commands = [(environment | own, [sys.executable, *script]) for own in of_rank]
     processes = [subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True) for env, command in commands]
     try:
-        said = [process.communicate(timeout=240)[1] for process in processes]
+        said = [process.communicate(timeout=600)[1] for process in processes]
     finally:
         for process in processes:
             process.kill()
@@ -219,7 +219,7 @@ def test_two_processes_give_the_losses_of_one_for_200_steps(tmp_path):
                sys.executable, "-m", "stepformer.cli", "train", "--config", str(tmp_path / "config.toml"),
                "--out", str(tmp_path / "two"), "--json"]  # fmt: skip
     one_thread = os.environ | {"OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, capture_output=True, text=True, timeout=240, env=one_thread)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=one_thread)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["steps"] == 200  # said once
     rows = read_log(tmp_path / "two" / "log.jsonl")
