@@ -271,3 +271,14 @@ def test_what_can_not_be_stored_is_refused(tmp_path):
     with pytest.raises(TypeError, match="JSON"):
         save_model(tmp_path / "m", transformer(), SRC_TOKENIZER, TGT_TOKENIZER, {"at": object()})
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("n_layers", 10**30), ("n_encoder_layers", 10**9), ("d_model", 10**12), ("max_len", 10**10)]
+)
+def test_a_size_that_the_file_contradicts_fills_no_memory(directory, monkeypatch, name, value):
+    monkeypatch.setattr("stepformer.checkpoint.build_model", lambda *_: pytest.fail("it was built"))
+    arguments = json.loads((directory / "model.json").read_text())["arguments"]
+    change(directory / "model.json", arguments={**arguments, name: value})
+    with pytest.raises(CheckpointError, match=rf"arguments\.{name} is {value}; weights\.safetensors holds"):
+        load_model(directory)

@@ -6,11 +6,13 @@ import re
 import subprocess
 import sys
 import types
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from stepformer import cli
+from stepformer.cli import data as command
 from stepformer.data.pairs import read_pairs
 
 PAIRS = "Tom runs.\t汤姆跑。\nJerry sleeps.\t杰瑞睡觉。\n"
@@ -113,6 +115,9 @@ def test_tokenize_learns_saves_and_loads(run, path, tmp_path):
         (["tokenize", "-", "--kind", "bpe"], b"", 2, "needs --max-size"),
         (["tokenize", "-", "--max-size", "3"], b"", 2, "it must be 4 or more"),
         (["grammar", "--n", "-1"], b"", 2, "it must be 0 or more"),
+        (["grammar", "--n", "9" * 20], b"", 2, "it must be at most 1,000,000,000"),
+        (["check", "-", "--max-characters", "9" * 20], b"", 2, "it must be at most 1,000,000,000"),
+        (["tokenize", "-", "--kind", "bpe", "--max-size", "9" * 20], b"", 2, "it must be at most 1,000,000,000"),
         (["grammar", "--n", "x"], b"", 2, "invalid whole_number value: 'x'"),
         (["hsk", "--split", "all"], b"", 2, "invalid choice"),
         ([], b"", 2, "COMMAND"),
@@ -188,3 +193,19 @@ def test_help_has_examples_and_they_are_understood(run, command):
         words = re.sub(r"[<>] *\S+", "", example).split()
         assert words[0] in ("grammar", "hsk", "check", "clean", "tokenize")
         assert all(f"{word} " in run(words[0], "--help")[1] for word in words if word.startswith("--"))
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a disk that is always full is Linux's")
+def test_a_full_disk_is_said_in_one_line():
+    command = [sys.executable, "-m", "stepformer.cli", "data", "grammar", "--n", "5"]
+    with open("/dev/full", "w") as full:
+        made = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert (made.returncode, made.stderr) == (1, "stepformer: the output: No space left on device\n")
+
+
+def test_too_little_memory_is_said(run, monkeypatch):
+    def fill(*_):
+        raise MemoryError("Unable to allocate 146 TiB")
+
+    monkeypatch.setattr(command, "_print_pairs", fill)
+    assert run("grammar") == (2, "", "stepformer: there is not enough memory. Unable to allocate 146 TiB\n")

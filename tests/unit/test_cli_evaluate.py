@@ -144,6 +144,16 @@ def test_numbers_are_whole_and_above_0(words, capsys):
     assert "is not a whole number above 0" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "words",
+    [("--limit", "9" * 20), ("--samples", "9" * 20), ("--beam", "1001"), ("--batch-size", "9" * 20), ("--seed", "-1")],
+)
+def test_numbers_are_not_absurd(words, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(["evaluate", *words])
+    assert f"{words[1]!r} is" in capsys.readouterr().err
+
+
 def test_help_has_examples(capsys):
     with pytest.raises(SystemExit, match="0"):
         main(["evaluate", "--help"])

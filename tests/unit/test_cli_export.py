@@ -1,7 +1,10 @@
 """`stepformer export`: a model as a program or as the script of a page; what cannot be written is said."""
 
 import json
+import os
+import shutil
 import stat
+import threading
 from pathlib import Path
 
 import pytest
@@ -92,3 +95,31 @@ def test_its_help_has_examples_and_exit_codes(capsys):
     told = capsys.readouterr().out
     assert "examples:" in told
     assert "exit codes:" in told
+
+
+def test_a_pipe_is_written_to_and_not_replaced(model, tmp_path, capsys):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    read = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_text(encoding="utf-8")), daemon=True)
+    reader.start()
+    assert main(["export", model, "--out", str(pipe), "--force"]) == 0
+    is_pipe = pipe.is_fifo()
+    if not is_pipe:  # let the reader go
+        return pytest.fail("the pipe was replaced by a file")
+    reader.join(10)
+    assert Trace.from_json(read[0]).axis_labels("tgt")[0] == ["<bos>"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("n_heads", None), ("n_heads", True), ("n_heads", "2"), ("activation", []), ("norm_first", 1)]
+)
+@pytest.mark.parametrize("page", [(), ("--page",)])
+def test_arguments_of_a_wrong_type_are_named(model, tmp_path, capsys, name, value, page):
+    copy = tmp_path / "model"
+    shutil.copytree(model, copy)
+    info = json.loads((copy / "model.json").read_text(encoding="utf-8"))
+    info["arguments"][name] = value
+    (copy / "model.json").write_text(json.dumps(info), encoding="utf-8")
+    assert main(["export", str(copy), "--out", str(tmp_path / "x"), *page]) == 1
+    assert f"arguments.{name} is {value!r}; it must be of type" in capsys.readouterr().err

@@ -174,7 +174,7 @@ def test_options_that_do_not_fit_exit_with_2(translate, arguments, message):
 @pytest.mark.parametrize(
     ("option", "value"),
     [("--beam", "0"), ("--temperature", "0"), ("--temperature", "nan"), ("--top-p", "1.5"), ("--n-best", "two"),
-     ("--length-penalty", "-1")],
+     ("--length-penalty", "-1"), ("--length-penalty", "1e300"), ("--beam", "1001"), ("--n-best", "9" * 30)],
 )  # fmt: skip
 def test_numbers_out_of_range_exit_with_2(capsys, option, value):
     with pytest.raises(SystemExit) as stopped:
@@ -207,3 +207,24 @@ def test_help_has_examples(capsys):
         cli.main(["translate", "--help"])
     assert stopped.value.code == 0
     assert 'stepformer translate "Tom chases Jerry."' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "words", [("--temperature", "1e-300"), ("--top-k", "9" * 30), ("--top-p", "1e-320"), ("--max-len", "9" * 30)]
+)
+def test_numbers_that_are_absurd_but_allowed_translate(translate, words):
+    drawing = () if words[0] == "--max-len" else ("--sample",)
+    assert translate("Tom chase Jerry", *drawing, *words) == (0, "汤姆追逐杰瑞\n", "") or words[0] == "--top-k"
+
+
+def test_a_closed_standard_input_is_named_and_closed_outputs_are_no_crash(translate, monkeypatch, capsys):
+    translate("Tom")
+    monkeypatch.setattr(sys, "stdin", None)
+    monkeypatch.setattr(command.sys, "stdin", None)
+    assert cli.main(["translate", "-"]) == 1
+    assert "standard input is closed" in capsys.readouterr().err
+    for name in ("stdout", "stderr"):
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, name, None)
+            assert cli.main(["translate", "Tom chase Jerry"]) == 0
+            getattr(sys, name).close()

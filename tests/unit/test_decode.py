@@ -123,6 +123,11 @@ def test_what_is_finished_is_remembered_when_it_leaves_the_beam():
     assert found([best]) == [("", round(math.log(0.2), 7), True)]
 
 
+def test_a_length_penalty_beyond_all_numbers_is_refused():
+    with pytest.raises(ValueError, match=r"length_penalty is 1e\+300; for 9 words"):
+        length_penalties(1e300, 9)
+
+
 def test_length_penalty_is_that_of_wu_et_al():
     assert length_penalties(0.6, 7) == pytest.approx([((5 + n) / 6) ** 0.6 for n in range(1, 8)])
     assert length_penalties(1.0, 7)[0] == 1.0

@@ -205,3 +205,10 @@ def test_a_file_that_is_not_there_is_named(tmp_path):
 def test_a_recurrent_layer_that_ours_can_not_be_is_refused_by_name(options):
     with pytest.raises(ValueError, match=r"'weight_hh_l0' has shape .* without a projection"):
         params.to_arrays(torch.nn.LSTM(4, 3, **options).state_dict())
+
+
+def test_of_many_missing_names_some_are_listed():
+    like = torch.nn.Sequential(*(torch.nn.Linear(1, 1) for _ in range(100))).state_dict()
+    with pytest.raises(ValueError, match=r"missing parameters: \['0.bias', .* 194 more and \['99.weight'\]") as refused:
+        params.from_arrays({}, like=like)
+    assert len(str(refused.value)) < 300

@@ -12,8 +12,8 @@ EXAMPLES = """examples:
   stepformer evaluate
   stepformer evaluate --model base --data grammar --split longer --beam 4
   stepformer evaluate --split negation --limit 200 --json
-  stepformer evaluate --model runs/hsk --data hsk --report report
-  stepformer evaluate --model small --model runs/gru --report comparison
+  stepformer evaluate --model runs/hsk/model --data hsk --report report
+  stepformer evaluate --model small --model runs/gru/model --report comparison
   stepformer evaluate --data pairs.tsv
 
 A file of pairs has two columns, English and Chinese, with a tab between them; - reads it from standard input.

@@ -30,9 +30,9 @@ def add(commands: argparse._SubParsersAction) -> None:
         "With --page, write the script that the page Try it loads.",
         epilog="examples:\n"
         "  stepformer export small --out small.json\n"
-        '  stepformer export runs/mine --out mine.json --source "The cat is sleeping." --target 那只猫\n'
+        '  stepformer export runs/mine/model --out mine.json --source "The cat is sleeping." --target 那只猫\n'
         "  stepformer export small --out - | stepformer trace -\n"
-        "  stepformer export runs/mine --page --out translator.js --json\n\n"
+        "  stepformer export runs/mine/model --page --out translator.js --json\n\n"
         "exit codes: 0 written; 1 the model can not be read or is none that can be recorded, or the file can not be\n"
         "written; 2 wrong usage, such as a file that is there already, without --force.",
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -19,7 +19,12 @@ def add(commands: argparse._SubParsersAction) -> None:
     trace = commands.add_parser(
         "trace",
         help="check a stored program, run it and print every result",
-        epilog="example: stepformer trace attention.json",
+        description="Check a stored program, run it and print every result: the step, its shape, its rows.",
+        epilog="examples:\n"
+        "  stepformer trace attention.json\n"
+        "  stepformer export small --out - | stepformer trace - --json\n\n"
+        "exit codes: 0 all well; 1 the file can not be read, or is no such program; 2 wrong usage.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     trace.add_argument("file", help="a file that Trace.to_json wrote; - reads standard input")
     trace.add_argument("--json", action="store_true", help="print the results as JSON")
@@ -31,7 +36,8 @@ def _trace(options: argparse.Namespace) -> int:
         text = sys.stdin.read() if options.file == "-" else Path(options.file).read_text(encoding="utf-8")
         trace = Trace.from_json(text)
     except (OSError, UnicodeDecodeError, TraceError) as error:
-        print(visible(f"stepformer trace: {options.file}: {error}"), file=sys.stderr)
+        reason = (isinstance(error, OSError) and error.strerror) or error
+        print(visible(f"stepformer trace: {options.file}: {reason}"), file=sys.stderr)
         return 1
     if options.json:
         values = {name: [_json_cell(x) for x in array.ravel()] for name, array in trace.values.items()}

@@ -43,7 +43,7 @@ def add(commands: argparse._SubParsersAction) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     source = parser.add_mutually_exclusive_group()
-    source.add_argument("--preset", metavar="NAME", help="small, base or hsk: a configuration of the package")
+    source.add_argument("--preset", metavar="NAME", help="core, small, base or hsk: a configuration of the package")
     source.add_argument("--config", metavar="FILE", type=Path, help="a TOML file; --show prints one to begin with")
     parser.add_argument("--data", metavar="SOURCE", help="grammar, hsk, or a TSV file with two columns: data.source")
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="settings",

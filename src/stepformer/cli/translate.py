@@ -50,6 +50,8 @@ def add(commands: argparse._SubParsersAction) -> None:
         "  stepformer translate - < english.txt > chinese.txt\n"
         "  stepformer translate --file english.txt --json\n"
         '  stepformer translate "The cat is sleeping." --sample --temperature 1.5 --seed 7\n\n'
+        "small and base know the words of the grammar only (stepformer data grammar shows some of its sentences), and\n"
+        "each sentence with its full stop or question mark: without one they often say everything twice.\n\n"
         "exit codes: 0 all well, unknown words included; 1 the model or the file can not be read; 2 wrong usage, or a\n"
         "line that could not be read as it is: no UTF-8, too long, control characters, unknown signs. Such a line is\n"
         "named on standard error, gives an empty line if nothing of it can be read, and the others are translated.",
@@ -60,12 +62,14 @@ def add(commands: argparse._SubParsersAction) -> None:
     parser.add_argument(
         "--model", default="small", metavar="MODEL", help="the folder of a model, or small or base (default: small)"
     )
-    parser.add_argument("--beam", type=_width, metavar="N", help="size of the beam; 1 is greedy search (default: 1)")
+    parser.add_argument("--beam", type=_width, metavar="N",
+                        help="beam size; 1 is greedy search (default: 1; with --n-best, at least 4)")  # fmt: skip
     parser.add_argument("--length-penalty", type=_penalty, metavar="A",
                         help="0 compares mere probabilities, more favours long sentences (default: 0.6)")  # fmt: skip
     parser.add_argument("--n-best", type=_width, default=1, metavar="N",
                         help="print N sentences, a line each: place, rank, text")  # fmt: skip
-    parser.add_argument("--scores", action="store_true", help="print the logarithm of the probability after each text")
+    parser.add_argument("--scores", action="store_true",
+                        help="print each logarithm of the probability; ranks weigh the length too")  # fmt: skip
     parser.add_argument("--alignment", action="store_true", help="draw where the model looked as it wrote each word")
     parser.add_argument("--max-len", type=_whole, metavar="N", help="write at most N words, the end mark included")
     parser.add_argument("--sample", action="store_true", help="draw the words by their probabilities")

@@ -206,7 +206,8 @@ class Config:
             try:
                 text = Path(path_or_text).read_text(encoding="utf-8")
             except (OSError, UnicodeDecodeError) as error:
-                raise ConfigError(f"{where} can not be read: {error}.") from error
+                reason = (isinstance(error, OSError) and error.strerror) or error
+                raise ConfigError(f"{where} can not be read: {reason}.") from error
         try:
             tables = tomllib.loads(text)
         except (tomllib.TOMLDecodeError, RecursionError) as error:
@@ -499,7 +500,7 @@ def _value(text: str) -> Any:
 
 def _line(key: str, value: Any, meaning: str) -> str:
     line = f"{key} = {_toml(value)}"
-    return f"{line:<32}# {meaning}" if meaning else line
+    return f"{line:<31} # {meaning}" if meaning else line
 
 
 def _toml(value: Any) -> str:

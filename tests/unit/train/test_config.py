@@ -113,3 +113,10 @@ def test_the_model_gets_its_arguments_from_the_sections_that_own_them():
     assert arguments == {"d_embedding": 6, "d_hidden": 8} | sizes
     rnn = config_of(GRU | {"model": GRU["model"] | {"network": "rnn"}})
     assert model_arguments(rnn, 7, 9)["kind"] == "rnn"
+
+
+def test_toml_that_is_too_deep_and_a_seed_that_is_too_large_are_refused():
+    with pytest.raises(ConfigError, match="is no TOML"):
+        Config.from_toml("x = " + "[" * 50_000 + "\n")
+    with pytest.raises(ConfigError, match="seed is 99999999999999999999; it must be from 0 to"):
+        Config.preset("small").with_settings({"seed": 99999999999999999999})

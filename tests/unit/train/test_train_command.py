@@ -118,7 +118,7 @@ def test_the_configuration_it_shows_is_one_that_it_takes(folder, capsys):
         (("--config", "tiny.toml", "--set", "optimiser.rate=1"), "optimiser.rate is no setting"),
         (("--config", "tiny.toml", "--set", "seed"), "--set seed: it must be KEY=VALUE"),
         (("--config", "tiny.toml", "--set", "budget.steps=many"), "budget.steps is 'many'; it must be a whole number"),
-        (("--config", "tiny.toml", "--threads", "0"), "--threads is 0; it must be 1 or more"),
+        (("--config", "tiny.toml", "--threads", "0"), "--threads is 0; it must be from 1 to 1,024"),
         (("--config", "tiny.toml", "--data", "none.tsv"), "data.source is 'none.tsv'; it must be"),
         (("--resume", "--out", "nowhere"), "nowhere holds no training that could go on"),
     ],
@@ -180,3 +180,17 @@ def test_ctrl_c_saves_and_says_how_to_go_on(folder, capsys):
     assert "Traceback" not in err
     assert run(capsys, "--resume", "--out", "a", "--quiet", "--set", "title=other")[0] == 0
     assert [row["step"] for row in read_log(folder / "a" / "log.jsonl") if "loss" in row] == list(range(1, 501))
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--set", "model.max_len=2"), "model.max_len is 2, and a sentence of train has 4 tokens and its mark"),
+        (("--set", "model.d_model=999999999998"), "train: model: "),
+        (("--threads", "9" * 20), "it must be from 1 to 1,024"),
+    ],
+)
+def test_sizes_that_can_not_be_are_said_before_the_first_step(folder, capsys, words, message):
+    code, out, err = run(capsys, "--config", "tiny.toml", "--out", "runs/b", "--quiet", *words)
+    assert (code, out) == (2, "")
+    assert message in err
