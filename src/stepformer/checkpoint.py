@@ -314,7 +314,11 @@ def find(directory_or_name: str | Path) -> Path:
             )
         return directory
     directory = Path(directory_or_name)
-    if not directory.is_dir():
+    try:
+        is_directory = directory.is_dir()
+    except OSError as error:  # such as a name that is too long
+        raise CheckpointError(f"{directory!s:.80} can not be a model's folder: {error.strerror}.") from error
+    if not is_directory:
         names = ", ".join(NAMES)
         what = "is a file; a model is a folder" if directory.exists() else "does not exist"
         raise CheckpointError(f"{directory} {what}. It must be a model's folder, or one of the names {names}.")

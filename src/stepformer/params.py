@@ -138,6 +138,8 @@ def load(path: str | Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         arrays = read_safetensors(content)
     except SafetensorError as error:
         raise ValueError(f"{path} is damaged, cut off, or not a file of parameters: {error}.") from None
+    except KeyError as error:  # of types that NumPy has not
+        raise ValueError(f"{path} holds numbers of the type {error.args[0]}, which NumPy does not know.") from None
     note = _note(content)
     if note.get("format") != FORMAT:
         raise ValueError(f"{path} has the format {note.get('format')!r}; this version reads {FORMAT!r}.")
@@ -151,7 +153,7 @@ def _note(content: bytes) -> dict[str, Any]:
     try:
         note = json.loads(header["__metadata__"]["stepformer"])
         return note if isinstance(note, dict) and isinstance(note.get("metadata"), dict) else {}
-    except (KeyError, TypeError, json.JSONDecodeError):
+    except (KeyError, TypeError, RecursionError, json.JSONDecodeError):
         return {}
 
 

@@ -118,7 +118,7 @@ def translate_greedily(stored: Stored, src: Sequence[int], half: bool = True, ma
 
 def _options(stored: Stored) -> dict:
     arguments = stored.info["arguments"]
-    for name, kind in OPTIONS.items():
+    for name, kind in {**OPTIONS, "max_len": int}.items():
         if type(arguments.get(name)) is not kind:  # a truth value is no number here
             raise ValueError(f"arguments.{name} is {arguments.get(name)!r:.60}; it must be of type {kind.__name__}.")
     return {name: arguments[name] for name in OPTIONS}

@@ -92,7 +92,8 @@ def opener(chromium: Browser) -> Callable[..., AbstractContextManager[Callable[.
             contexts.append(context)
             page = context.new_page()
             watched.append((Watched(page), permit))
-            page.goto(address, wait_until=until)
+            page.goto(address)
+            page.wait_for_load_state(until)
             return page
 
         yield open_page

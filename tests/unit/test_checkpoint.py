@@ -282,3 +282,9 @@ def test_a_size_that_the_file_contradicts_fills_no_memory(directory, monkeypatch
     change(directory / "model.json", arguments={**arguments, name: value})
     with pytest.raises(CheckpointError, match=rf"arguments\.{name} is {value}; weights\.safetensors holds"):
         load_model(directory)
+
+
+@pytest.mark.parametrize("name", ["x" * 5000, "a\0b"])
+def test_a_name_that_no_folder_can_have_is_refused(name):
+    with pytest.raises(CheckpointError, match=r"can not be a model's folder|does not exist"):
+        find(name)

@@ -112,7 +112,8 @@ def test_a_pipe_is_written_to_and_not_replaced(model, tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("n_heads", None), ("n_heads", True), ("n_heads", "2"), ("activation", []), ("norm_first", 1)]
+    ("name", "value"),
+    [("n_heads", None), ("n_heads", True), ("n_heads", "2"), ("activation", []), ("norm_first", 1), ("max_len", None)],
 )
 @pytest.mark.parametrize("page", [(), ("--page",)])
 def test_arguments_of_a_wrong_type_are_named(model, tmp_path, capsys, name, value, page):

@@ -212,3 +212,16 @@ def test_of_many_missing_names_some_are_listed():
     with pytest.raises(ValueError, match=r"missing parameters: \['0.bias', .* 194 more and \['99.weight'\]") as refused:
         params.from_arrays({}, like=like)
     assert len(str(refused.value)) < 300
+
+
+def test_types_that_numpy_has_not_and_endless_notes_are_refused(tmp_path):
+    def write(header, content=b""):
+        text = json.dumps(header).encode()
+        (tmp_path / "x").write_bytes(struct.pack("<Q", len(text)) + text + content)
+
+    write({"a": {"dtype": "BF16", "shape": [2], "data_offsets": [0, 4]}}, bytes(4))
+    with pytest.raises(ValueError, match="holds numbers of the type BF16, which NumPy does not know"):
+        params.load(tmp_path / "x")
+    write({"__metadata__": {"stepformer": "[" * 100_000}})
+    with pytest.raises(ValueError, match="has the format None"):
+        params.load(tmp_path / "x")
