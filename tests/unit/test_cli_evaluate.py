@@ -146,7 +146,7 @@ def test_numbers_are_whole_and_above_0(words, capsys):
 
 @pytest.mark.parametrize(
     "words",
-    [("--limit", "9" * 20), ("--samples", "9" * 20), ("--beam", "1001"), ("--batch-size", "9" * 20), ("--seed", "-1")],
+    [("--limit", "9" * 20), ("--samples", "100001"), ("--beam", "1001"), ("--batch-size", "9" * 20), ("--seed", "-1")],
 )
 def test_numbers_are_not_absurd(words, capsys):
     with pytest.raises(SystemExit, match="2"):

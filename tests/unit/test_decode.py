@@ -486,3 +486,16 @@ def test_a_broken_model_is_named(how):
 def test_what_is_refused(call, error, message):
     with pytest.raises(error, match=message):
         call(random_table(0, 3))
+
+
+def test_no_temperature_and_no_share_leave_nothing_to_draw():
+    model = nn.Transformer(9, 9, 4, 1, 1, 4, generator=torch.Generator().manual_seed(0))
+    src, never = torch.tensor([[4, 5, 2]]), (0, 1)
+
+    def drawn(**settings):
+        return sample(model, src, 6, [torch.Generator().manual_seed(0)], never_ids=never, **settings)[0].ids
+
+    best = greedy(model, src, 6, never_ids=never)[0].ids
+    assert drawn(temperature=1e-300) == drawn(temperature=1e-40) == drawn(top_p=1e-320) == best
+    assert not set(drawn(temperature=1e300)) & set(never)
+    assert drawn(top_k=10**30) == drawn()

@@ -20,8 +20,8 @@ A file of pairs has two columns, English and Chinese, with a tab between them; -
 Exit codes: 0 all well; 1 a file or a model cannot be read; 2 settings that do not fit."""
 
 
-MOST, WIDEST = 1_000_000_000, 1000
-"""The largest of all numbers, and of a beam, which is computed at a time."""
+MOST, MOST_SAMPLES, WIDEST = 1_000_000_000, 100_000, 1000
+"""The largest of all numbers; of test sets that are drawn at a time; and of a beam. More would fill the memory."""
 
 
 def add(commands: Any) -> None:
@@ -58,7 +58,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--batch-size", type=_positive, default=64, metavar="N", help="sentences at once (default: 64)")
     parser.add_argument(
         "--samples",
-        type=_positive,
+        type=_samples,
         default=1000,
         metavar="N",
         help="test sets that the bootstrap draws (default: 1000)",
@@ -196,10 +196,20 @@ def _positive(text: str) -> int:
 
 
 def _width(text: str) -> int:
-    if _positive(text) > WIDEST:
-        raise argparse.ArgumentTypeError(f"{text!r} is more than {WIDEST:,}, and would fill the memory")
+    return _at_most(text, WIDEST)
+
+
+def _samples(text: str) -> int:
+    return _at_most(text, MOST_SAMPLES)
+
+
+def _at_most(text: str, most: int) -> int:
+    if _positive(text) > most:
+        raise argparse.ArgumentTypeError(f"{text!r} is more than {most:,}, and would fill the memory")
     return int(text)
 
 
 def _seed(text: str) -> int:
-    return 0 if text == "0" else _positive(text)
+    if not (text.isascii() and text.isdigit()):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number, 0 or more")
+    return int(text)
