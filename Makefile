@@ -69,7 +69,7 @@ serve: book ## serve the built site on this computer and print the address
 	@$(PY) scripts/serve.py
 
 lab: $(ENVIRONMENT) ## open the chapters in JupyterLab, where the players talk to Python
-	$(VENV)/bin/jupyter lab $(if $(CHAPTER),chapters/$(CHAPTER).ipynb,--notebook-dir=. chapters)
+	$(VENV)/bin/jupyter lab $(if $(CHAPTER),chapters/$(CHAPTER).ipynb,chapters)
 
 execute: $(ENVIRONMENT) ## execute the chapters, or CHAPTER=05_attention, and store their normalised outputs
 	$(PY) scripts/execute_notebooks.py $(CHAPTER)

@@ -323,7 +323,9 @@ def find(directory_or_name: str | Path) -> Path:
         what = "is a file; a model is a folder" if directory.exists() else "does not exist"
         raise CheckpointError(f"{directory} {what}. It must be a model's folder, or one of the names {names}.")
     if not (directory / MODEL_FILE).exists():
-        raise CheckpointError(f"{directory} is no model: it has no {MODEL_FILE}.")
+        inside = directory / "model"  # where a training leaves its model
+        hint = f" There is one in {inside}." if (inside / MODEL_FILE).is_file() else ""
+        raise CheckpointError(f"{directory} is no model: it has no {MODEL_FILE}.{hint}")
     return directory
 
 

@@ -261,6 +261,10 @@ def test_names_mean_the_shipped_models_and_paths_mean_folders(tmp_path, monkeypa
         CheckpointError, match=r"huge does not exist\. It must be a model's folder, or one of the names"
     ):
         find("huge")
+    (tmp_path / "run").mkdir()
+    save(tmp_path / "run" / "model")
+    with pytest.raises(CheckpointError, match=r"run is no model: it has no model\.json\. There is one in run/model"):
+        find("run")
 
 
 def test_what_can_not_be_stored_is_refused(tmp_path):

@@ -8,8 +8,7 @@ import torch
 from agreement import assert_agree
 
 from stepformer import examples, exercises, mistakes, plots
-from stepformer.decode import beam, greedy
-from stepformer.decode.search_tree import search_tree
+from stepformer.decode import beam, beam_tree, greedy
 from stepformer.decode.table import TableModel
 from stepformer.evaluate import scores
 from stepformer.evaluate.alignment import alignment_error, links
@@ -87,34 +86,24 @@ def test_a_beam_finds_what_it_is_wide_enough_for():
 @pytest.mark.parametrize("size", [1, 2, 3])
 @pytest.mark.parametrize("name", TABLES)
 def test_the_tree_of_a_search_holds_every_beginning_with_its_probability(name, size):
-    seen = []
     model = TableModel(WORDS, TABLES[name])
-    found = beam(model, SRC, 5, size, 0.0, n_best=size, **GIVEN, watch=seen.append)[0]
-    levels = search_tree(seen)
+    tree = beam_tree(model, SRC, 5, size, 0.0, n_best=size, **GIVEN)
     begun, kept_to_the_end = [("", True)], set()
-    for level in levels:
-        assert [node.score for node in level] == sorted((node.score for node in level), reverse=True)
+    for level in tree.levels(WORDS):
+        assert [p for _, _, p, _ in level] == sorted((p for _, _, p, _ in level), reverse=True)
         # What is open, and the finished ones that stay: no more than the beam holds.
-        assert 1 <= sum(node.kept for node in level) <= size
+        assert 1 <= sum(kept for *_, kept in level) <= size
         before, begun = begun, []
-        for node in level:
-            text, open_before = before[node.parent]
+        for word, parent, p, kept in level:
+            text, open_before = before[parent]
             assert open_before
-            text = f"{text} {WORDS[node.word]}".strip()
-            assert np.exp(node.score) == pytest.approx(probability(TABLES[name], text.split()))
-            begun.append((text, node.kept and WORDS[node.word] != "<eos>"))
-            if node.kept and WORDS[node.word] == "<eos>":
+            text = f"{text} {word}".strip()
+            assert p == pytest.approx(probability(TABLES[name], text.split()))
+            begun.append((text, kept and word != "<eos>"))
+            if kept and word == "<eos>":
                 kept_to_the_end.add(text)
-    assert {f"{written(one)} <eos>".strip() for one in found if one.finished} <= kept_to_the_end
-
-
-def test_the_tree_of_one_sentence_does_not_hold_those_of_its_neighbours():
-    seen, alone = [], []
-    model = TableModel(WORDS, examples.HESITATING)
-    beam(model, SRC.repeat(3, 1), [8, 2, 8], 2, **GIVEN, watch=seen.append)
-    beam(model, SRC, 8, 2, **GIVEN, watch=alone.append)
-    assert search_tree(seen, 2) == search_tree(seen, 0) == search_tree(alone)
-    assert len(search_tree(seen, 1)) == 2
+    assert tree.hypotheses == tuple(beam(model, SRC, 5, size, 0.0, n_best=size, **GIVEN)[0])
+    assert {f"{written(one)} <eos>".strip() for one in tree.hypotheses if one.finished} <= kept_to_the_end
 
 
 def test_a_tree_is_drawn_with_its_way():

@@ -291,6 +291,8 @@ class Config:
             meanings = {f.name: f.metadata["meaning"] for f in dataclasses.fields(section)}
             lines += ["", f"[{one.name}]"]
             lines += [_line(key, x, meanings.get(key, "")) for key, x in value.items()]
+            unset = [key for key in meanings if key not in value and getattr(getattr(self, one.name), key) is None]
+            lines += [f"{f'# {key} =':<31} # {meanings[key]}" for key in unset]
         return "\n".join(lines) + "\n"
 
 

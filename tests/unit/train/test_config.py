@@ -1,6 +1,7 @@
 """One TOML file says everything, and whatever does not fit is refused by name."""
 
 import dataclasses
+import re
 
 import pytest
 from small_training import GRU, TABLES, config, config_of
@@ -31,6 +32,9 @@ def test_every_setting_is_explained_in_the_file():
     for section in dataclasses.fields(Config):
         for one in dataclasses.fields(section.type) if dataclasses.is_dataclass(section.type) else [section]:
             assert one.metadata["meaning"], one.name
+            # Also what is not set stands there, as a comment.
+            if one.name != "arguments" and not dataclasses.is_dataclass(one.type):
+                assert re.search(rf"^(# )?{one.name} =", Config.preset("small").to_toml(), re.M), one.name
 
 
 @pytest.mark.parametrize(
