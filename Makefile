@@ -28,6 +28,9 @@ export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 export MKL_NUM_THREADS ?= 1
 
+# Where Python is told to keep no compiled code, pytest would compile every test again in every process.
+unexport PYTHONDONTWRITEBYTECODE
+
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -78,7 +81,7 @@ lint: $(ENVIRONMENT) ## ruff, on all Python
 	@$(PY) -m ruff check .
 
 check: lint ## what to run before every commit: under a minute, no browser, no training
-	$(PYTEST) -n 2 --dist loadfile -p no:nbval -m "not browser and not slow" tests  # nbval would look at each test
+	$(PYTEST) -n 2 --dist loadfile -p no:nbval --ignore tests/browser --ignore tests/notebooks -m "not slow" tests  # nbval would look at each test
 
 test: $(TOOLS) lint book ## every test, browser and notebooks included: before every push, and in CI
 	$(PYTEST) -n 2 --dist loadfile --nbval --nbval-current-env tests chapters

@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 EVERYTHING = ["--nbval", "--nbval-current-env", "tests", "chapters"]
 NUMBERS = ["-m", "not browser", "tests"]
+OTHER_EXAMPLES = ["--hypothesis-profile=explore"]
 NOTEBOOKS = ["--nbval", "--nbval-current-env", "chapters"]
 
 
@@ -39,7 +40,10 @@ RUNS = [
     ("notebooks, two threads", threads(2), NOTEBOOKS),
     ("notebooks, kernels of haswell", threads(1) | HASWELL, NOTEBOOKS),
     ("numbers, kernels of haswell", threads(1) | HASWELL, NUMBERS),
-    *[(f"numbers, seed {seed}", threads(1), [f"--hypothesis-seed={seed}", *NUMBERS]) for seed in (1, 2, 3)],
+    *[
+        (f"numbers, seed {seed}", threads(1), [*OTHER_EXAMPLES, f"--hypothesis-seed={seed}", *NUMBERS])
+        for seed in (1, 2, 3)
+    ],
 ]
 
 

@@ -18,6 +18,8 @@ from stepformer.train import Config, ConfigError, TrainingError, Workers, load_d
 from stepformer.train.distributed import shares
 from stepformer.train.forward import forward_of
 
+pytestmark = pytest.mark.slow  # it trains
+
 PLAIN = {"regularisation__dropout": 0.0}
 HERE = Path(__file__).parent
 
@@ -129,7 +131,6 @@ def test_products_in_bfloat16_train_weights_in_float32(tables):
     assert run(torch.tensor([[4, 2]]), torch.tensor([[1]])).dtype == torch.float32
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # torch's compiler uses what torch itself calls old
 def test_a_compiled_model_gives_the_same_losses(monkeypatch):
     """With everything of torch.compile but its C++ compiler, which would take minutes for this small model."""
@@ -200,7 +201,6 @@ def results(folder, count):
 TWO_PARTS = {"compute__parts": 2, "budget__steps": 16, "budget__checkpoint_every": 100}
 
 
-@pytest.mark.slow
 def test_two_processes_give_the_losses_of_one_for_200_steps(tmp_path):
     """By the command, under torchrun, with a file of pairs."""
     whole = data()
@@ -230,7 +230,6 @@ def test_two_processes_give_the_losses_of_one_for_200_steps(tmp_path):
     assert dev[0] == pytest.approx(dev[1], rel=1e-4)
 
 
-@pytest.mark.slow
 def test_two_processes_then_one_then_two_are_the_training_that_never_stopped_and_read_every_pair_once(tmp_path):
     task = {"directory": str(tmp_path / "run"), "results": str(tmp_path), "settings": TWO_PARTS}
     read = []
@@ -251,7 +250,6 @@ def test_two_processes_then_one_then_two_are_the_training_that_never_stopped_and
     assert losses(read_log(tmp_path / "run" / "log.jsonl")).tolist() == losses(whole.rows).tolist()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("dies", [1, 0])
 def test_a_process_that_is_killed_ends_the_training_with_an_error_and_a_checkpoint_that_goes_on(dies, tmp_path):
     settings = TWO_PARTS | {"budget__checkpoint_every": 4}
@@ -269,7 +267,6 @@ def test_a_process_that_is_killed_ends_the_training_with_an_error_and_a_checkpoi
     assert run.dev == whole.dev
 
 
-@pytest.mark.slow
 def test_processes_with_other_data_do_not_train_together(tmp_path):
     task = {"directory": str(tmp_path / "run"), "results": str(tmp_path), "settings": TWO_PARTS, "n_train": {"1": 90}}
     (first, _), (second, said) = start(2, task)

@@ -23,6 +23,8 @@ from stepformer.train import ConfigError, Dev, TrainingData, TrainingError, inve
 from stepformer.train.config import model_arguments
 from stepformer.train.measure import tensors
 
+pytestmark = pytest.mark.slow  # it trains
+
 
 def steps_of(rows):
     return [{k: v for k, v in row.items() if k != "cpu_seconds"} for row in rows]
@@ -227,7 +229,6 @@ def test_a_resumed_epoch_goes_on_in_its_own_order_and_the_next_has_another(tmp_p
     assert epochs[0] != epochs[1]
 
 
-@pytest.mark.slow
 def test_a_finished_training_that_is_resumed_stays_what_it_is(tmp_path):
     run = train(config(), data(), tmp_path / "run")
     files = {p: p.read_bytes() for p in (tmp_path / "run").rglob("*") if p.is_file()}
@@ -236,7 +237,6 @@ def test_a_finished_training_that_is_resumed_stays_what_it_is(tmp_path):
     assert {p: p.read_bytes() for p in (tmp_path / "run").rglob("*") if p.is_file()} == files
 
 
-@pytest.mark.slow
 def test_what_only_says_how_often_checkpoints_are_written_may_change(tmp_path):
     train(config(), data(), tmp_path / "run", on_step=stop_after(5))
     run = train(config(budget__checkpoint_every=1, budget__keep=9), data(), tmp_path / "run", resume=True)
