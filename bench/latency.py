@@ -11,16 +11,23 @@ from stepformer.widgets import player_html
 from stepformer.widgets.player import step_position
 
 SAMPLES, WARM_UP = 200, 30
-BARS = {"toy": 8, "64x64": 60, "many": 8, "transformer": 8}
-SIZES = {"toy": "toy", "64x64": "64 tokens × 64", "many": "254 steps", "transformer": "the whole Transformer"}
+BARS = {"toy": 8, "64x64": 30, "many": 8, "very_many": 60, "transformer": 8}
+SIZES = {
+    "toy": "toy",
+    "64x64": "64 tokens × 64",
+    "many": "254 steps",
+    "very_many": "507 steps",
+    "transformer": "the whole Transformer",
+}
 EDITED = {
     "toy": "scores",
     "64x64": "scores",
     "many": "layers.0.self_attention.multi_head_attention.projected_query",
+    "very_many": "layers.0.self_attention.multi_head_attention.projected_query",
     "transformer": "encoder.layers.0.self_attention.projected_query",
 }
 """The step on show during the edits: a product of what is changed."""
-CHANGED = {"toy": "query", "64x64": "query", "many": "query", "transformer": "src_input.with_positions"}
+CHANGED = dict.fromkeys(SIZES, "query") | {"transformer": "src_input.with_positions"}
 """The tensor whose first cell is edited; all that comes after it is computed anew."""
 ACTIONS = {"type": "typed edit", "slide": "edit by slider", "step": "step"}
 

@@ -10,8 +10,8 @@ import sys
 from results import BENCH, load, table
 
 BENCHMARKS = ("import_time", "ops", "latency", "page", "attention_cost", "recurrent_time", "multi_head",
-              "transformer_step", "training", "training_speed", "data_parallel", "tokenizing", "decoding",
-              "translator", "grammar")  # fmt: skip
+              "transformer_step", "training", "training_speed", "training_cost", "data_parallel", "tokenizing",
+              "decoding", "translator", "timeline", "grammar")  # fmt: skip
 LONG = ("hsk",)
 """Half an hour of training: run alone, `python bench/hsk.py --test`."""
 

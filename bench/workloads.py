@@ -69,7 +69,8 @@ def many_steps(n_layers: int = 11) -> Trace:
 
 
 def programs() -> dict[str, Trace]:
-    """Return attention on both sizes, the program of many steps, and the whole Transformer."""
+    """Return attention on both sizes, the program of many steps and of twice as many, and the whole Transformer."""
     with record("64 tokens, 64 wide") as trace:
         attention_of(wide())
-    return {"toy": toy_attention(), "64x64": trace, "many": many_steps(), "transformer": whole_transformer()}
+    return {"toy": toy_attention(), "64x64": trace, "many": many_steps(),
+            "very_many": many_steps(22), "transformer": whole_transformer()}  # fmt: skip

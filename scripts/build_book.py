@@ -31,7 +31,10 @@ socket.socket.connect = socket.create_connection = socket.getaddrinfo = refuse
 """
 OFFLINE_BUILD = OFFLINE + "from jupyter_book.cli.main import main; main()"
 
-SOURCES = ("_config.yml", "_toc.yml", "requirements.txt", "book", "chapters", "src/stepformer", "CHANGELOG.md")
+SOURCES = (
+    *("_config.yml", "_toc.yml", "requirements.txt", "book", "chapters", "src/stepformer", "CHANGELOG.md"),
+    *("CITATION.cff", "tests/structure/faults.txt"),
+)
 NOT_SOURCES = {"__pycache__", ".ipynb_checkpoints"}
 
 

@@ -1,6 +1,7 @@
 """What several kinds of tests share: known-fault markers, what is missing on this machine, paths."""
 
 import ast
+import functools
 import json
 import os
 import re
@@ -27,6 +28,15 @@ def fault(*ids: str) -> pytest.MarkDecorator:
         A marker, to decorate a test or to be given to `pytest.param(..., marks=)`.
     """
     return pytest.mark.fault(*ids)
+
+
+@functools.cache
+def listed_faults() -> dict[str, str]:
+    """Return the known mistakes of other people's code: id -> what goes wrong."""
+    lines = (ROOT / "tests" / "structure" / "faults.txt").read_text(encoding="utf-8").splitlines()
+    entries = [line.split(maxsplit=1) for line in lines if line and not line.startswith("#")]
+    assert len({entry[0] for entry in entries}) == len(entries), "an id is listed twice"
+    return {identifier: meaning for identifier, meaning in entries}
 
 
 def missing(hint: str) -> None:

@@ -1,6 +1,7 @@
 /**
- * Bundles the player for its two hosts: a page (a classic script) and Jupyter (the module of an anywidget); and what a
- * page needs that translates, which shares the engine of the first. Also minifies the style sheet of the site.
+ * Bundles the player for its two hosts: a page (a classic script) and Jupyter (the module of an anywidget); and what only
+ * a page needs that translates, that holds a training timeline, or on which a reader shares something: these share the
+ * engine of the first. Also minifies the style sheet of the site.
  *
  *   node build.js           writes what is built
  *   node build.js --check   writes nothing; exits 1 where a built file is not what the sources give
@@ -15,7 +16,15 @@ const OUTPUTS = [
   { file: `${STATIC}stepformer.js`, make: () => bundle({ host: 'host_static.js', format: 'iife' }) },
   {
     file: `${STATIC}stepformer-translate.js`,
-    make: () => bundle({ host: 'host_translate.js', format: 'iife', plugins: [sharedWithFirstBundle] }),
+    make: () => bundle({ host: 'host_translate.js', format: 'iife', plugins: [sharedWithFirstBundle('translate')] }),
+  },
+  {
+    file: `${STATIC}stepformer-timeline.js`,
+    make: () => bundle({ host: 'host_timeline.js', format: 'iife', plugins: [sharedWithFirstBundle('timeline', 'translate')] }),
+  },
+  {
+    file: `${STATIC}stepformer-share.js`,
+    make: () => bundle({ host: 'host_share.js', format: 'iife', plugins: [sharedWithFirstBundle('share')] }),
   },
   { file: `${STATIC}widget.js`, make: () => bundle({ host: 'host_anywidget.js', format: 'esm' }) },
   { file: '../book/_static/stepformer.css', make: () => styleSheet('site.css') },
@@ -42,18 +51,19 @@ const OPTIONS = {
   charset: 'utf8',
   target: 'es2022',
   plugins: [styleAsText],
+  loader: { '.py': 'text' },
   legalComments: 'none',
   logLevel: 'warning',
   write: false,
 };
 
-/** A second bundle of a page takes from the first one whatever lies outside of its own folder; see shared.js. */
-const sharedWithFirstBundle = {
+/** A second bundle of a page takes from the first one whatever lies outside of its own folders; see shared.js. */
+const sharedWithFirstBundle = (...folders) => ({
   name: 'shared-with-first-bundle',
   setup(plugin) {
     plugin.onResolve({ filter: /^\.\.?\// }, ({ path, kind, resolveDir }) => {
-      const own = kind === 'entry-point' || resolve(resolveDir, path).startsWith(resolve(HERE, 'translate'));
-      return own ? undefined : { path: 'shared', namespace: 'shared' };
+      const isOwn = (folder) => resolve(resolveDir, path).startsWith(resolve(HERE, folder));
+      return kind === 'entry-point' || folders.some(isOwn) ? undefined : { path: 'shared', namespace: 'shared' };
     });
     plugin.onLoad({ filter: /.*/, namespace: 'shared' }, async () => {
       const { metafile } = await build({ ...OPTIONS, entryPoints: ['shared.js'], format: 'esm', metafile: true });
@@ -61,7 +71,7 @@ const sharedWithFirstBundle = {
       return { contents: `export const { ${names.join(', ')} } = globalThis.stepformerShared;` };
     });
   },
-};
+});
 
 /** @returns {Promise<string>} the text of one bundle */
 async function bundle({ host, format, plugins = [] }) {

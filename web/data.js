@@ -12,18 +12,19 @@ globalThis.stepformerData = (name, data) => waiting.get(name)?.resolve(data);
  * Loads a set once; every later call gets the same promise, unless loading failed.
  *
  * @param {string} name  such as "vectors"
+ * @param {string} [file]  the script, seen from ours
  * @returns {Promise<Object>}
  */
-export function loadData(name) {
+export function loadData(name, file = `data/${name}.js`) {
   if (!waiting.has(name)) {
     const { promise, resolve, reject } = deferred();
     waiting.set(name, { promise, resolve });
     const script = document.createElement('script');
-    script.src = new URL(`data/${name}.js`, OWN);
+    script.src = new URL(file, OWN);
     // A script that loaded has called us before; then this changes nothing.
     script.onload = script.onerror = () => {
       script.remove();
-      reject(new Error(`data/${name}.js`));
+      reject(new Error(file));
     };
     promise.catch(() => waiting.delete(name));
     document.head.append(script);

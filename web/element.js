@@ -1,14 +1,16 @@
-/** Custom elements that read the JSON in the script element they hold. */
+/** Custom elements that read the JSON in the script element they hold, or load it when the reader asks for it. */
 import { loadData } from './data.js';
+import { h } from './player/dom.js';
 import { dress, mount } from './player/mount.js';
+import { t } from './player/text.js';
 
 /** An element that mounts once, however often it is moved about in the page. */
 export function element(property, Component, message) {
   return class extends HTMLElement {
     connectedCallback() {
       if (this.shadowRoot) return;
-      const text = this.querySelector('script[type="application/json"]')?.textContent;
-      this[property] = mount(this, text, (root, payload) => new Component(this, root, payload, loadData), message);
+      if (this.dataset.deferred) offer(this);
+      else this.#mount();
     }
 
     /** Style sheets stay behind where an element moves to another document. */
@@ -19,7 +21,49 @@ export function element(property, Component, message) {
     disconnectedCallback() {
       this[property]?.pause?.();
     }
+
+    /** Loads the payload of an element that was built without it, and mounts it; the same element as any other then. */
+    async load() {
+      const name = this.dataset.deferred;
+      if (!name) return;
+      const text = await loadData(name);
+      if (!this.dataset.deferred) return; // a second click came while the first one was loading
+      this.append(h('script', { type: 'application/json' }, text));
+      this.removeAttribute('data-deferred');
+      this.shadowRoot.replaceChildren();
+      this.#mount();
+    }
+
+    #mount() {
+      const text = this.querySelector('script[type="application/json"]')?.textContent;
+      this[property] = mount(this, text, (root, payload) => new Component(this, root, payload, loadData), message);
+    }
   };
+}
+
+/** A button that loads the payload, above what the element holds for readers without JavaScript. */
+function offer(host) {
+  const root = host.attachShadow({ mode: 'open' });
+  const notice = h('p.notice', { role: 'alert' });
+  const click = async () => {
+    notice.replaceChildren();
+    button.disabled = true;
+    try {
+      await host.load();
+      // The button that had the focus is gone; a reader who went on meanwhile is left where they are.
+      const buttons = [...root.querySelectorAll('button:not([aria-disabled])')];
+      if (document.activeElement === document.body) buttons.find((one) => one.checkVisibility())?.focus();
+    } catch ({ message }) {
+      notice.replaceChildren(t('load_failed', { reason: message }));
+      button.disabled = false;
+    }
+  };
+  const button = h('button.check', { type: 'button', on: { click } }, t('load', { size: host.dataset.megabytes }));
+  root.append(h('div.tools', {}, button, notice), h('slot'));
+  dress(root);
+  // Tables that are wider than the page can be scrolled from the keyboard.
+  const tables = host.querySelector('.stepformer-fallback');
+  if (tables) for (const [name, value] of Object.entries({ tabindex: 0, role: 'group', 'aria-label': t('tables') })) tables.setAttribute(name, value);
 }
 
 /**

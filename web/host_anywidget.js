@@ -7,16 +7,23 @@
 import './explain.js';
 import './program.js';
 import { Exercise } from './exercise/exercise.js';
+import { Ledger } from './ledger/ledger.js';
 import { mount } from './player/mount.js';
 import { Player } from './player/player.js';
+import { menu } from './share/sharing.js';
+import { Timeline } from './timeline/timeline.js';
 import { WordMap } from './word_map/word_map.js';
 
 /** How long Python may take to answer, in milliseconds. */
 const PATIENCE = 20_000;
 
+Player.sharing = async () => ({ menu: (player) => menu(player, false) });
+
 const KINDS = {
   player: ['stepformer-player', 'player', Player, 'broken_player'],
   exercise: ['stepformer-exercise', 'exercise', Exercise, 'broken_exercise'],
+  ledger: ['stepformer-ledger', 'ledger', Ledger, 'broken_ledger'],
+  timeline: ['stepformer-timeline', 'timeline', Timeline, 'broken_timeline'],
   word_map: ['stepformer-word-map', 'wordMap', WordMap, 'broken_map'],
 };
 

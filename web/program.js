@@ -214,21 +214,33 @@ const positions = (length) => Array.from({ length }, (_, i) => String(i));
 
 // ---- Breaks -------------------------------------------------------------------------------------
 
-/** The steps of a program after the edits of some breaks, and the values that replace whole tensors. */
+/**
+ * The steps of a program after the edits of some breaks, and the values that replace whole tensors. Each edit
+ * changes the step as it was recorded: of several that edit one tensor, the last one counts. Two values of one leaf
+ * both count where only one of them changes a cell.
+ */
 function applyBreaks(program, breaks) {
-  const steps = program.steps.map((step) => ({ ...step, edited: false }));
-  const values = new Map();
-  for (const { name, edits } of breaks) {
+  const edited = new Map();
+  for (const { name, edits } of breaks)
     for (const edit of edits) {
-      if (edit.value) {
-        values.set(edit.tensor, edit.value);
-        continue;
-      }
-      const k = steps.findIndex((step) => step.output === edit.tensor);
-      steps[k] = readable(`break "${name}"`, () => editStep(steps[k], edit));
+      const earlier = edited.get(edit.tensor)?.edit;
+      edited.set(edit.tensor, { name, edit: together(program.tensors[edit.tensor].value, earlier, edit) });
     }
-  }
-  return { steps, values };
+  const steps = program.steps.map((step) => {
+    const { name, edit } = edited.get(step.output) ?? {};
+    if (!edit || edit.value) return { ...step, edited: false };
+    return readable(`break "${name}"`, () => editStep(step, edit));
+  });
+  const given = [...edited.values()].filter(({ edit }) => edit.value);
+  return { steps, values: new Map(given.map(({ edit }) => [edit.tensor, edit.value])) };
+}
+
+/** What counts of two edits of one tensor: the later one, with the cells of a leaf that only the earlier one changes. */
+function together(recorded, earlier, later) {
+  const shapes = [recorded, earlier?.value, later.value].map((x) => x && formatShape(x.shape));
+  if (!recorded || !earlier?.value || new Set(shapes).size > 1) return later;
+  const pick = (value, i) => (value === recorded.data[i] ? earlier.value.data[i] : value);
+  return { ...later, value: { ...later.value, data: later.value.data.map(pick) } };
 }
 
 /** One step after one edit. Old attributes stay where the op knows them; old inputs it does not take go. */

@@ -36,7 +36,7 @@ from stepformer import params
 FORMAT = "stepformer.model/1"
 MODEL_FILE, WEIGHTS_FILE = "model.json", "weights.safetensors"
 SHIPPED = Path(__file__).parent / "models"
-NAMES = ("small", "base")
+NAMES = ("small", "base", "gru", "gru_attention")
 """The models that come with the package."""
 LONGEST = 2**20
 """The most positions of a model: their table is computed and not in the file, so its size says nothing."""
@@ -171,8 +171,8 @@ def read_model(directory_or_name: str | Path) -> Stored:
     """Read and check a model directory without building the model: NumPy is enough.
 
     Args:
-        directory_or_name: the folder, or the name of a model that comes with the package, "small" or "base". Write
-            "./small" for a folder of that name.
+        directory_or_name: the folder, or one of `NAMES`, a model that comes with the package. Write "./small" for a
+            folder of that name.
 
     Returns:
         The content of `model.json`, and all parameters by name.
@@ -210,8 +210,8 @@ def load_model(directory_or_name: str | Path) -> Loaded:
     """Read a model directory and build the model and its tokenizers.
 
     Args:
-        directory_or_name: the folder, or "small" or "base" for a model that comes with the package. Write "./small"
-            for a folder of that name.
+        directory_or_name: the folder, or one of `NAMES`, a model that comes with the package. Write "./small" for a
+            folder of that name.
 
     Returns:
         The model in evaluation mode, both tokenizers and the record.

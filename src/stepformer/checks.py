@@ -715,6 +715,35 @@ def possible_links_may_be_left_out(trace: Trace) -> None:
 
 
 @check
+def the_lens_reads_as_the_model_does(trace: Trace) -> None:
+    """At each depth the stream goes through the last norm and the output layer, as it does at the end."""
+    table = trace["tgt_embedding.weight"]
+    names = [f"stream_{k}" for k in range(3)]
+    for name, depth in zip(names, ("embedding", "self_attention", "cross_attention"), strict=True):
+        centred = trace[name] - trace[name].mean(axis=-1, keepdims=True)
+        normal = centred / (np.mean(centred**2, axis=-1, keepdims=True) + 1e-5) ** 0.5
+        expected = (normal * trace["norm.gain"] + trace["norm.bias"]) @ table.T + trace["output.bias"]
+        words = trace.axis_labels(f"{depth}.logits")[1]
+        said, right = ([words[i] for i in x.argmax(axis=-1)] for x in (trace[f"{depth}.logits"], expected))
+        _require(
+            _close(trace[f"{depth}.logits"], expected),
+            f"After {depth.replace('_', ' ')} the lens says {' '.join(said)}; the output layer of the model would read "
+            f"{' '.join(right)}.",
+        )
+
+
+@check
+def a_mean_counts_words_only(trace: Trace) -> None:
+    """The mean weight is taken over the words of the batch, not over its padding."""
+    words = trace["is_word"] == 1
+    expected = (trace["weights"] * trace["links"]).sum(axis=-1)[words].mean()
+    _require(
+        bool(np.isclose(trace["mean_weight"], expected)),
+        f"The mean is {trace['mean_weight']:.2f}; over the {words.sum()} words alone it is {expected:.2f}.",
+    )
+
+
+@check
 def each_answer_is_read_one_step_later(trace: Trace) -> None:
     """Wherever the decoder reads a word that was an answer, it was the answer of the place before."""
     read, answers = trace["tgt_in"], trace["tgt_out"]
@@ -753,6 +782,78 @@ def the_rate_is_highest_at_the_end_of_warm_up(trace: Trace) -> None:
     peak, at = 1 / np.sqrt(trace["d_model"] * warmup), trace["step"][rate.argmax()]
     fits = at == warmup and np.isclose(rate.max(), peak)
     _require(bool(fits), f"The highest rate is {rate.max():.3f} at step {at:g}, not {peak:.3f} at step {warmup:g}.")
+
+
+@check
+def the_gradient_is_that_of_the_whole_batch(trace: Trace) -> None:
+    """However the batch is shared, the step is taken by the mean gradient over all of its words."""
+    x, wanted = (np.vstack([trace[f"worker_{k}.{name}"] for k in (1, 2)]) for name in ("x", "wanted"))
+    expected = np.einsum("nf,nk->fk", x, x @ trace["weight"] - wanted) / len(x)
+    found = trace["all_reduce.gradient"]
+    _require(
+        _close(found, expected),
+        f"The gradient of being is {np.round(found[0], 2)}; that of the whole batch is {np.round(expected[0], 2)}.",
+    )
+
+
+@check
+def the_devices_give_the_undivided_network(trace: Trace) -> None:
+    """What the devices add up to is the feed-forward network with all hidden units in one place."""
+    parts = {name: [trace[f"device_{k}.{name}"] for k in (1, 2)] for name in ("w_1.weight", "w_1.bias", "w_2.weight")}
+    hidden = np.maximum(0, trace["x"] @ np.hstack(parts["w_1.weight"]) + np.hstack(parts["w_1.bias"]))
+    expected = hidden @ np.vstack(parts["w_2.weight"]) + trace["w_2.bias"]
+    too_much = trace["all_reduce.output"] - expected
+    _require(
+        _close(trace["all_reduce.output"], expected),
+        f"The output is off by {np.round(too_much[0], 2)} for the first word: what is added once was added twice.",
+    )
+
+
+@check
+def tiles_give_the_attention_over_all_keys(trace: Trace) -> None:
+    """Read in tiles or at once, attention is the same average of the values."""
+    key, value = (np.vstack([trace[f"tile_{k}.{name}"] for k in (1, 2, 3)]) for name in ("key", "value"))
+    shares = np.exp(trace["query"] @ key.T / trace["query"].shape[-1] ** 0.5)
+    expected = shares / shares.sum(axis=-1, keepdims=True) @ value
+    wrong = np.abs(trace["output"] - expected).max(axis=-1) > 1e-12
+    (words, _) = trace.axis_labels("query")
+    _require(
+        not wrong.any(), f"The output of {', '.join(np.array(words)[wrong])} is not that of attention over all keys."
+    )
+
+
+@check
+def the_gate_is_the_first_matrix(trace: Trace) -> None:
+    """SwiGLU opens by x · w_1, through SiLU, and lets x · w_3 pass."""
+    gate = trace["x"] @ trace["w_1.weight"]
+    expected = gate / (1 + np.exp(-gate)) * (trace["x"] @ trace["w_3.weight"])
+    _require(_close(trace["hidden"], expected), "The hidden units are not silu(x · w_1) times x · w_3.")
+
+
+@check
+def each_group_has_its_own_keys(trace: Trace) -> None:
+    """Head h of n asks the keys of group h // (heads of a group)."""
+    weights = trace["attention.weights"]
+    n_groups, per_group = weights.shape[:2]
+    query, key = (trace["x"] @ trace[f"w_{r}.weight"] + trace[f"w_{r}.bias"] for r in "qk")
+    width = query.shape[-1] // (n_groups * per_group)
+    for head in range(n_groups * per_group):
+        group = head // per_group
+        own, keys = query[:, head * width :][:, :width], key[:, group * width :][:, :width]
+        shares = np.exp(own @ keys.T / width**0.5)
+        _require(
+            _close(weights[group, head % per_group], shares / shares.sum(axis=-1, keepdims=True)),
+            f"Head {head % per_group} of group {group} does not attend to the keys of its group.",
+        )
+
+
+@check
+def the_gap_sees_both_sides(trace: Trace) -> None:
+    """In an encoder the missing word is asked of all words, those after it too."""
+    (words,) = trace.axis_labels("src")
+    gap = words.index("<mask>")
+    later = trace["self_attention.attention.weights"][gap, gap + 1 :]
+    _require(bool((later > 0).all()), f"The gap gives {', '.join(words[gap + 1 :])} no weight: it can not see them.")
 
 
 def _sublayers(trace: Trace) -> list[tuple[str, str, str]]:

@@ -6,7 +6,7 @@ sentences; softmax, norms, biases, residual sums and look-ups are a few operatio
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -89,11 +89,12 @@ class ConfigurationError(ValueError):
     """Settings of which no model can be built. The message names the field and the rule."""
 
 
-def check(given: Mapping[str, Any]) -> dict[str, int]:
+def check(given: Mapping[str, Any], fields: Sequence[Field] = FIELDS) -> dict[str, int]:
     """Read settings: all that are not derived must be there.
 
     Args:
         given: name -> value, as in `PRESETS`; None for a derived setting that is not given.
+        fields: what can be set; those of a model are among them.
 
     Returns:
         The settings that were given, as whole numbers.
@@ -101,11 +102,11 @@ def check(given: Mapping[str, Any]) -> dict[str, int]:
     Raises:
         ConfigurationError: a setting is unknown, missing, out of its range or does not fit the others.
     """
-    names = {field.name for field in FIELDS}
+    names = {field.name for field in fields}
     if unknown := [name for name in given if name not in names]:
         raise ConfigurationError(f"there is no setting {unknown[0]!r}; there are: {', '.join(sorted(names))}")
     settings = {}
-    for field in FIELDS:
+    for field in fields:
         value = given.get(field.name)
         if value is None and field.derived:
             continue
@@ -142,18 +143,60 @@ def program(settings: Mapping[str, Any] = PAPER) -> Trace:
     """
     settings = check(settings)
     with record("What a Transformer costs") as trace:
-        s = {field.name: leaf(field.name, float(settings[field.name]), ()) for field in FIELDS if not field.derived}
-        one, two = leaf("one", 1.0, ()), leaf("two", 2.0, ())
-        s |= _derived(s)
-        parts = _parts(s, two)
-        blocks = [
-            *_tables(s, one),
-            *_stack("encoder", s, parts, two),
-            *_stack("decoder", s, parts, two),
-            _output(s, one, two),
-        ]
-        _sums(blocks, s["n_tgt"])
+        count(leaves(settings))
     return trace.run({name: float(settings[name]) for name in settings if name in DERIVED})
+
+
+def leaves(settings: Mapping[str, int], fields: Sequence[Field] = FIELDS) -> dict[str, np.ndarray]:
+    """Make the settings that are not derived leaves of the program that is being recorded.
+
+    Args:
+        settings: what `check` returned.
+        fields: what can be set.
+
+    Returns:
+        Name -> its number.
+    """
+    return {field.name: leaf(field.name, float(settings[field.name]), ()) for field in fields if not field.derived}
+
+
+class Counted(NamedTuple):
+    """A model within a program that is being recorded, each number as an array of that program.
+
+    Attributes:
+        settings: every setting, the derived ones too.
+        blocks: name -> block, for each of `BLOCKS`.
+        width: n_heads · (d_k + d_v), the numbers of a token that an attention works with on either side.
+        parameters: all of them.
+        flops: of the forward pass over a pair of sentences.
+    """
+
+    settings: dict[str, np.ndarray]
+    blocks: dict[str, "Block"]
+    width: np.ndarray
+    parameters: np.ndarray
+    flops: np.ndarray
+
+
+def count(s: dict[str, np.ndarray]) -> Counted:
+    """Count a model, as the first part of a program that is being recorded.
+
+    Args:
+        s: what `leaves` returned.
+
+    Returns:
+        The numbers that a program can go on from.
+    """
+    one, two = leaf("one", 1.0, ()), leaf("two", 2.0, ())
+    s = s | _derived(s)
+    parts = _parts(s, two)
+    blocks = [
+        *_tables(s, one),
+        *_stack("encoder", s, parts, two),
+        *_stack("decoder", s, parts, two),
+        _output(s, one, two),
+    ]
+    return Counted(s, {block.name: block for block in blocks}, parts["width"], *_sums(blocks, s["n_tgt"]))
 
 
 DERIVED = {field.name for field in FIELDS if field.derived}
@@ -164,8 +207,14 @@ BLOCKS = (
 """The parts of a model, from the source to the logits; a part of the encoder or decoder stands for all its layers."""
 
 
-class _Block(NamedTuple):
-    """A part of the model: its name, its parameters, and the FLOPs it takes for the pair, if any."""
+class Block(NamedTuple):
+    """A part of a model.
+
+    Attributes:
+        name: one of `BLOCKS`.
+        parameters: how many it has.
+        flops: what it takes for the pair of sentences; None, if there is no product.
+    """
 
     name: str
     parameters: np.ndarray
@@ -201,7 +250,7 @@ def _parts(s: dict[str, np.ndarray], two: np.ndarray) -> dict[str, np.ndarray]:
     return {"attention": attention, "width": width, "feed_forward": network, "ff_weights": weights, "norm": norm}
 
 
-def _tables(s: dict[str, np.ndarray], one: np.ndarray) -> list[_Block]:
+def _tables(s: dict[str, np.ndarray], one: np.ndarray) -> list[Block]:
     with scope("src_embedding"):
         source = multiply(s["src_vocab_size"], s["d_model"], name="parameters")
     with scope("tgt_embedding"):
@@ -210,10 +259,10 @@ def _tables(s: dict[str, np.ndarray], one: np.ndarray) -> list[_Block]:
     with scope("positions"):
         rows = add(s["learned_positions"], s["learned_positions"], name="rows")
         positions = multiply(rows, s["d_model"], name="parameters")
-    return [_Block("src_embedding", source), _Block("tgt_embedding", target), _Block("positions", positions)]
+    return [Block("src_embedding", source), Block("tgt_embedding", target), Block("positions", positions)]
 
 
-def _stack(side: str, s: dict[str, np.ndarray], parts: dict[str, np.ndarray], two: np.ndarray) -> list[_Block]:
+def _stack(side: str, s: dict[str, np.ndarray], parts: dict[str, np.ndarray], two: np.ndarray) -> list[Block]:
     layers, own = s[f"n_{side}_layers"], s["n_src" if side == "encoder" else "n_tgt"]
     asked = {"self_attention": own} | ({"cross_attention": s["n_src"]} if side == "decoder" else {})
     blocks = []
@@ -226,12 +275,12 @@ def _stack(side: str, s: dict[str, np.ndarray], parts: dict[str, np.ndarray], tw
                 pairs = multiply(own, other, name="pairs")
                 products = multiply(parts["width"], add(rows, pairs, name="terms"), name="products")
                 flops = multiply(layers, multiply(two, products, name="layer_flops"), name="flops")
-            blocks.append(_Block(f"{side}.{name}", parameters, flops))
+            blocks.append(Block(f"{side}.{name}", parameters, flops))
         with scope("feed_forward"):
             parameters = multiply(layers, parts["feed_forward"], name="parameters")
             products = multiply(own, parts["ff_weights"], name="products")
             flops = multiply(layers, multiply(two, products, name="layer_flops"), name="flops")
-        blocks.append(_Block(f"{side}.feed_forward", parameters, flops))
+        blocks.append(Block(f"{side}.feed_forward", parameters, flops))
         with scope("norms"):
             # One after each sub-layer, and one at the end where the model has it.
             count = layers
@@ -239,33 +288,42 @@ def _stack(side: str, s: dict[str, np.ndarray], parts: dict[str, np.ndarray], tw
                 count = add(count, layers, name=f"count_{k + 1}")
             count = add(count, s["final_norm"], name="count")
             parameters = multiply(count, parts["norm"], name="parameters")
-        blocks.append(_Block(f"{side}.norms", parameters))
+        blocks.append(Block(f"{side}.norms", parameters))
     return blocks
 
 
-def _output(s: dict[str, np.ndarray], one: np.ndarray, two: np.ndarray) -> _Block:
+def _output(s: dict[str, np.ndarray], one: np.ndarray, two: np.ndarray) -> Block:
     with scope("output"):
         weights = multiply(s["tgt_vocab_size"], s["d_model"], name="weights")
         own = multiply(subtract(one, s["tie_output"], name="own"), weights, name="own_weights")
         parameters = add(own, multiply(s["output_bias"], s["tgt_vocab_size"], name="biases"), name="parameters")
         flops = multiply(two, multiply(s["n_tgt"], weights, name="products"), name="flops")
-    return _Block("output", parameters, flops)
+    return Block("output", parameters, flops)
 
 
-def _sums(blocks: list[_Block], n_tgt: np.ndarray) -> None:
+def _sums(blocks: list[Block], n_tgt: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     for block in blocks:
         if block.flops is not None:
             with scope(block.name):
                 divide(block.flops, n_tgt, name="flops_per_token")
     with scope("sum"):
-        parameters = _add_all([block.parameters for block in blocks], "parameters")
-        flops = _add_all([block.flops for block in blocks if block.flops is not None], "flops")
-    copy(parameters, name="parameters")
-    copy(flops, name="flops")
+        parameters = add_all([block.parameters for block in blocks], "parameters")
+        flops = add_all([block.flops for block in blocks if block.flops is not None], "flops")
+    parameters, flops = copy(parameters, name="parameters"), copy(flops, name="flops")
     divide(flops, n_tgt, name="flops_per_token")
+    return parameters, flops
 
 
-def _add_all(terms: list[np.ndarray], name: str) -> np.ndarray:
+def add_all(terms: Sequence[np.ndarray], name: str) -> np.ndarray:
+    """Record the sum of several numbers.
+
+    Args:
+        terms: one or more.
+        name: of the sums in between, with a number behind it.
+
+    Returns:
+        The sum.
+    """
     result = terms[0]
     for k, term in enumerate(terms[1:], start=2):
         result = add(result, term, name=f"{name}_{k}")
@@ -310,7 +368,7 @@ def ledger(settings: Mapping[str, Any] = PAPER) -> Ledger:
         ConfigurationError: the settings do not fit.
     """
     values = program(settings).values
-    number = {name: _number(array) for name, array in values.items()}
+    number = {name: as_number(array) for name, array in values.items()}
     blocks = [
         {
             "block": block,
@@ -325,7 +383,15 @@ def ledger(settings: Mapping[str, Any] = PAPER) -> Ledger:
     )  # fmt: skip
 
 
-def _number(array: np.ndarray) -> int | float:
+def as_number(array: np.ndarray) -> int | float:
+    """A result as a plain number, whole where it is whole.
+
+    Args:
+        array: one number.
+
+    Returns:
+        That number.
+    """
     value = float(array)
     return int(value) if value.is_integer() else value
 
@@ -348,16 +414,78 @@ def payload() -> str:
     Returns:
         Text that is safe inside an HTML script element.
     """
-    fields = [
-        {"name": f.name, "meaning": f.meaning, "least": f.least, "most": f.most, "rule": f.rule, "derived": f.derived}
-        for f in FIELDS
-    ]
+    columns = ("parameters", "flops_per_token")
+    rows = [(block.replace(".", ": ").replace("_", " "), *(f"{block}.{one}" for one in columns)) for block in BLOCKS]
+    table = (("block", "parameters", "FLOPs per token"), [*rows, ("all", *columns)])
+    main = [field.name for field in FIELDS if not field.derived and field.least > 0]
+    sentence = "{parameters} parameters; {flops_per_token} FLOPs for each token of the target."
+    return write_page("What a Transformer costs", program(), FIELDS, main, PRESETS, sentence, [table])
+
+
+Table = tuple[Sequence[str], Sequence[Sequence[str]]]
+"""The heads of the columns; and rows, each a text and a result for each other column. The last row is the sum."""
+
+
+def write_page(
+    title: str,
+    trace: Trace,
+    fields: Sequence[Field],
+    main: Sequence[str],
+    presets: Mapping[str, Mapping[str, int]],
+    sentence: str,
+    tables: Sequence[Table],
+) -> str:
+    """The JSON of a ledger on a page, whatever it counts.
+
+    Args:
+        title: what is counted.
+        trace: the program; its settings are those of a model, and more.
+        fields: the settings, in the order of the page.
+        main: those that are not folded away.
+        presets: name -> settings; the first is where the page begins.
+        sentence: the result in one sentence, with names of results in braces.
+        tables: what the results are shown in. A result that the program does not have is shown as 0.
+
+    Returns:
+        Text that is safe inside an HTML script element.
+    """
+    known = {tensor.name for tensor in trace.tensors}
     document = {
         "format": FORMAT,
-        "program": json.loads(program().to_json()),
-        "fields": fields,
-        "presets": PRESETS,
-        "blocks": list(BLOCKS),
+        "title": title,
+        "program": json.loads(trace.to_json()),
+        "fields": [f._asdict() | {"rule": f.rule, "main": f.name in main} for f in fields],
+        "presets": presets,
+        "sentence": sentence,
+        "tables": [
+            {"heads": heads, "rows": [[text, *(x if x in known else None for x in results)] for text, *results in rows]}
+            for heads, rows in tables
+        ],
+        "units": UNITS,
         "rules": {"divisible": DIVISIBLE, "one_vocabulary": ONE_VOCABULARY},
     }
     return dumps(document)
+
+
+UNITS = {
+    "bytes": [("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("bytes", 1)],
+    "seconds": [("years", 31_557_600), ("days", 86_400), ("hours", 3600), ("minutes", 60), ("seconds", 1)],
+}
+"""The units of the results whose names end so: the first one that is not too large is used."""
+
+
+def write_result(name: str, value: float) -> str:
+    """A result as the page shows it.
+
+    Args:
+        name: of the result; where it ends in `bytes` or `seconds`, that is what the number counts.
+        value: 0 or more.
+
+    Returns:
+        For example "65,139,712", "1.25e18", "2.10 GB" or "5.00 days".
+    """
+    units = UNITS.get(name.rpartition(".")[2])
+    if units is None:
+        return write_number(value)
+    unit, size = next(((unit, size) for unit, size in units if value >= size), units[-1])
+    return f"{format_number(value / size)} {unit}"

@@ -8,7 +8,7 @@ as wide as the column of text, so that their letters have one size. No function 
 import functools
 import io
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -304,6 +304,86 @@ def tree(
                 places[-1].append(here)
                 on_the_way[-1].append(strong)
         ax.set(title=title, xlim=(-0.4, len(levels) + 0.45), ylim=(0.6 - max(map(len, levels)), 0.5))
+        ax.set_axis_off()
+        return figure
+
+
+def plane(points: np.ndarray, words: Sequence[str], kinds: Sequence[str], *, title: str = "") -> "Figure":
+    """Draw words where their vectors lie on a plane; kinds differ in marker and shade.
+
+    Args:
+        points: (n, 2) coordinates.
+        words: n texts.
+        kinds: for each word what it is; at most four kinds.
+        title: what the figure shows.
+
+    Returns:
+        The figure. Its axes have no numbers: only what lies near to what has a meaning.
+
+    Raises:
+        ValueError: there is nothing to draw, or not one word and one kind for each point.
+    """
+    points = np.asarray(points)
+    if points.shape != (len(words), 2) or len(words) != len(kinds) or not len(words):
+        raise ValueError(
+            f"plane: points have the shape {points.shape} with {len(words)} words and {len(kinds)} kinds; each of one "
+            "or more points needs two coordinates, a word and a kind."
+        )
+    present = list(dict.fromkeys(kinds))
+    with _style():
+        figure, (ax,) = _new_figure(1, 4.6)
+        for kind, (shade, _, marker) in zip(present, _series(len(present)), strict=True):
+            own = [i for i, one in enumerate(kinds) if one == kind]
+            ax.plot(*points[own].T, label=kind, color=shade, linestyle="none", marker=marker)
+        for (x, y), word in zip(points, words, strict=True):
+            ax.annotate(word, (x, y), (0, 4), textcoords="offset points", ha="center", va="bottom", size=8)
+        ax.set(title=title, xticks=[], yticks=[])
+        ax.margins(0.06, 0.08)
+        ax.legend()
+        return figure
+
+
+def links(
+    weights: np.ndarray,
+    target: Sequence[str],
+    source: Sequence[str],
+    *,
+    gold: Collection[tuple[int, int]] = (),
+    title: str = "",
+) -> "Figure":
+    """Draw attention as lines: from each word of the target to the words of the source, the thicker the more weight.
+
+    Args:
+        weights: (n_tgt, n_src) shares from 0 to 1; a line is drawn from 0.05 on.
+        target: n_tgt words, drawn below.
+        source: n_src words, drawn above.
+        gold: links (target position, source position) that people would draw; a line that is none of them is dashed.
+        title: what the figure shows.
+
+    Returns:
+        The figure.
+
+    Raises:
+        ValueError: the weights do not fit the words, or one is no share.
+    """
+    weights = np.asarray(weights)
+    if weights.shape != (len(target), len(source)) or not weights.size:
+        raise ValueError(
+            f"links: weights have shape {weights.shape}, for {len(target)} words below and {len(source)} above."
+        )
+    if not ((weights >= 0) & (weights <= 1 + 1e-9)).all():
+        raise ValueError("links: every weight must lie from 0 to 1.")
+    above, below = (np.linspace(0, 1, 2 * len(words) + 1)[1::2] for words in (source, target))
+    with _style():
+        figure, (ax,) = _new_figure(1, 2.4)
+        for i, j in zip(*np.nonzero(weights >= 0.05), strict=True):
+            share, right = float(weights[i, j]), not gold or (i, j) in gold
+            ax.plot([below[i], above[j]], [0.16, 0.84], color=SHARE, alpha=0.25 + 0.75 * share,
+                    linewidth=0.6 + 5 * share, linestyle="-" if right else (0, (2, 1)))  # fmt: skip
+        for places, words, y, role in ((above, source, 0.93, "source"), (below, target, 0.07, "target")):
+            for x, word in zip(places, words, strict=True):
+                ax.text(x, y, word, ha="center", va="center", size=10.5, color=ROLES[role])
+        ax.set(title=title, xlim=(0, 1), ylim=(0, 1))
         ax.set_axis_off()
         return figure
 

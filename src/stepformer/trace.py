@@ -270,7 +270,8 @@ class Trace:
         """The trace with the named mistakes switched on.
 
         Args:
-            *names: names of `breaks`. Several are applied in the order of `breaks`.
+            *names: names of `breaks`. Several are applied in the order of `breaks`; where two edit one tensor, the
+                later one counts. Two values for one given tensor both count where only one of them changes a cell.
 
         Returns:
             A new trace, computed with the mistakes.
@@ -289,12 +290,30 @@ class Trace:
         new.tensors, new.steps = list(self.tensors), list(self.steps)
         new.labels, new.breaks = dict(self.labels), self.breaks
         new.arrays = [array if i in set(self.leaves) else None for i, array in enumerate(self.arrays)]
+        # Each edit changes the step as it was recorded: of several that edit one tensor, the last one counts.
+        chosen: dict[int, Edit] = {}
         for edit in edits:
+            target = self.find(edit.tensor)
+            chosen[target] = self._together(target, chosen.get(target), edit)
+        for edit in chosen.values():
             new._apply(edit)
         for name, value in (overrides or {}).items():
             new._replace(new.find(name), value, masked=True)
         new._compute()
         return new
+
+    def _together(self, target: int, earlier: Edit | None, later: Edit) -> Edit:
+        """What counts of two edits of one tensor: the later, and of a leaf the cells that only the earlier one changes.
+
+        So two heads can be taken away, one by each of two breaks.
+        """
+        if earlier is None or earlier.value is None or later.value is None or target not in self.leaves:
+            return later
+        recorded = self.arrays[target]
+        first, second = (as_value(edit.value, self.tensors[target]) for edit in (earlier, later))
+        if not recorded.shape == first.shape == second.shape:
+            return later
+        return replace(later, value=np.where(second == recorded, first, second))
 
     def _apply(self, edit: Edit) -> None:
         target = self.find(edit.tensor)

@@ -5,7 +5,7 @@ next word, put it at the end of `tgt`, run it again. The page does exactly that 
 head or the positions away.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -55,6 +55,7 @@ def translation_program(
     half: bool = True,
     title: str = "",
     breaks: bool = True,
+    then: Callable[[Trace, Mapping[str, np.ndarray]], None] | None = None,
 ) -> Trace:
     """Record how a trained Transformer predicts the next words of a translation.
 
@@ -67,6 +68,7 @@ def translation_program(
         half: round the parameters to float16, as the page stores them.
         title: for the player's heading.
         breaks: with the switches that take a head or the positions away; each is tried once, which takes time.
+        then: is called at the end of the recording, with what was recorded and the parameters, and may compute more.
 
     Returns:
         A program with the leaves "src" and "tgt", every parameter, and for each attention "heads_in_use" (n_heads, 1,
@@ -75,8 +77,8 @@ def translation_program(
     Raises:
         ValueError: the model is no Transformer, or an id is in no vocabulary.
     """
-    arguments, options = stored.info["arguments"], _options(stored)
     arrays, tied = parameters(stored, half), stored.info["weights"].get("tied", {})
+    arguments, options = stored.info["arguments"], _options(stored)
     words = {side: stored.info[f"{side}_tokenizer"]["vocabulary"] for side in ("src", "tgt")}
     labels = {f"{side}_vocabulary": vocabulary for side, vocabulary in words.items()}
     with record(title or stored.info["record"].get("title", "A trained Transformer")) as trace:
@@ -89,6 +91,8 @@ def translation_program(
             leaf(f"{path}.heads_in_use", np.ones((arguments["n_heads"], 1, 1), dtype=bool),
                  ("head", "any query", "any key"))  # fmt: skip
         softmax(transformer(*ids, declared, **options), name="probabilities")
+        if then is not None:
+            then(trace, declared)
     return trace.with_breaks(*_ablations(trace, arguments["n_heads"])) if breaks else trace
 
 

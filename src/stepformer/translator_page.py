@@ -43,7 +43,7 @@ def is_shipped(name: str = "small") -> bool:
     """Whether a model comes with this installation.
 
     Args:
-        name: "small" or "base".
+        name: one of `stepformer.checkpoint.NAMES`.
 
     Returns:
         True if its folder is there.

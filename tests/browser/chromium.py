@@ -18,7 +18,8 @@ HINT = (
 )
 
 # Our own elements, as a CSS selector.
-ELEMENTS = ":is(stepformer-player, stepformer-exercise, stepformer-word-map, stepformer-ledger, stepformer-translator)"
+NAMES_OF_ELEMENTS = ("player", "exercise", "word-map", "ledger", "timeline", "translator")
+ELEMENTS = f":is({', '.join(f'stepformer-{name}' for name in NAMES_OF_ELEMENTS)})"
 
 DESKTOP = {"width": 1280, "height": 900}
 PHONE = {"width": 390, "height": 844}

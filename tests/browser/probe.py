@@ -33,6 +33,11 @@ def write_page(folder: Path, *elements: str, title: str = "Probe") -> str:
     return path.as_uri()
 
 
+def load_deferred(page) -> None:
+    """Load every payload that a page of the site loads on a click."""
+    page.eval_on_selector_all("[data-deferred]", "all => Promise.all(all.map((element) => element.load()))")
+
+
 def attention_program(query, key, value, tgt=None, src=None) -> Trace:
     """Attention between leaves of the given numbers, with the words as labels."""
     labels = {axis: words for axis, words in (("tgt", tgt), ("src", src)) if words is not None}

@@ -25,6 +25,7 @@ PROBE = [
     "print(player.edits, player.values['query'][0, 0])",
     "player.set('query', (1, 1), -2.5)",
     "from stepformer import word_map\nfrom stepformer.data import vectors\nword_map.show(vectors.load())",
+    "from stepformer.timeline import timeline\ntimeline('small', sentence=1)",
 ]
 
 # JupyterLab talks on the console and asks its own server for what is not there; none of it is ours.
@@ -142,6 +143,22 @@ def test_an_edit_in_the_page_reaches_python_and_an_edit_in_python_reaches_the_pa
     run_cell(page, 3)
     page.wait_for_function("(element) => element.player.values('query')[1][1] === -2.5", arg=view.element_handle())
 
+    # Undo belongs to the player, not to the notebook, and reaches Python as well.
+    cell.click()
+    cells = page.evaluate("jupyterapp.shell.currentWidget.content.widgets.length")
+    page.keyboard.press("Control+z")
+    page.wait_for_function("(element) => element.player.edits.length === 1", arg=view.element_handle())
+    assert page.evaluate("jupyterapp.shell.currentWidget.content.widgets.length") == cells
+    for _ in range(10):
+        if (said := run_cell(page, 2)) == "[['query', [0, 0], 10]] 10.0\n":
+            break
+        page.wait_for_timeout(300)
+    assert said == "[['query', [0, 0], 10]] 10.0\n"
+
+    view.get_by_text("Share", exact=True).click()
+    view.get_by_role("button", name="Copy as NumPy").wait_for()
+    assert view.get_by_role("button", name="Copy link").count() == 0, "no address leads to a widget"
+
 
 def test_the_word_map_gets_the_whole_table_from_python(open_notebook):
     page = open_notebook("probe.ipynb")
@@ -155,3 +172,14 @@ def test_the_word_map_gets_the_whole_table_from_python(open_notebook):
     page.wait_for_selector("stepformer-word-map[data-query='elephant'][data-words='4000']")
     requests = page.evaluate("performance.getEntriesByType('resource').map((entry) => entry.name)")
     assert not [name for name in requests if "vectors.js" in name], "JupyterLab has no such file"
+
+
+def test_the_timeline_is_live(open_notebook):
+    page = open_notebook("probe.ipynb")
+    run_cell(page, 5)
+    view = page.locator(".jp-OutputArea-output stepformer-timeline[data-ready]")
+    view.wait_for(state="attached")
+    view.get_by_role("slider").press("End")
+    assert view.get_attribute("data-snapshot") == "9"
+    assert view.locator(".tr-matrix tbody th").first.inner_text() == "追逐"
+    assert "after step 8,000" in view.get_by_role("status").inner_text()

@@ -7,8 +7,9 @@ import pytest
 from chromium import DESKTOP, PHONE
 from helpers import ROOT, require_node
 from probe import PAGE
-from stepformer_book.ledger import ledger_html
+from stepformer_book.ledger import model_ledger_html, training_ledger_html
 
+from stepformer import training_ledger
 from stepformer.model_ledger import BLOCKS, PAPER, PRESETS, ledger, write_number
 
 LARGEST = PAPER | {"d_model": 1_000_000, "d_ff": 10_000_000, "n_layers": 10_000, "src_vocab_size": 100_000_000}
@@ -26,8 +27,8 @@ CONFIGURATIONS = [
 
 @pytest.fixture
 def page_ledger(show_on_page):
-    def page_ledger(**options):
-        page = show_on_page(ledger_html(), **options)
+    def page_ledger(html=None, **options):
+        page = show_on_page(html or model_ledger_html(), **options)
         return page, page.locator("stepformer-ledger")
 
     return page_ledger
@@ -134,9 +135,10 @@ def test_it_works_from_the_keyboard_alone(page_ledger):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("bad", [False, True])
-def test_axe_finds_nothing(scheme, bad, page_ledger):
+@pytest.mark.parametrize("html", [model_ledger_html, training_ledger_html])
+def test_axe_finds_nothing(scheme, bad, html, page_ledger):
     require_node("axe-core")
-    page, element = page_ledger(color_scheme=scheme, viewport=DESKTOP)
+    page, element = page_ledger(html(), color_scheme=scheme, viewport=DESKTOP)
     page.evaluate("document.documentElement.style.colorScheme = 'light dark'")
     enter(element, "n_heads", 7 if bad else 8)
     page.evaluate((ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js").read_text(encoding="utf-8"))
@@ -145,8 +147,9 @@ def test_axe_finds_nothing(scheme, bad, page_ledger):
     assert result["passes"]
 
 
-def test_on_a_phone_nothing_runs_over_the_edge(page_ledger):
-    page, element = page_ledger(viewport=PHONE, is_mobile=True, has_touch=True)
+@pytest.mark.parametrize("html", [model_ledger_html, training_ledger_html])
+def test_on_a_phone_nothing_runs_over_the_edge(html, page_ledger):
+    page, element = page_ledger(html(), viewport=PHONE, is_mobile=True, has_touch=True)
     for name, value in LARGEST.items():
         enter(element, name, value)
     for width in (PHONE["width"], 320):
@@ -154,8 +157,32 @@ def test_on_a_phone_nothing_runs_over_the_edge(page_ledger):
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+TRAININGS = [
+    {},
+    {"pairs": 10**9, "epochs": 1, "devices": 64},
+    {"batch_size": 1, "recompute": 1, "fused_attention": 0, "n_tgt": 31},
+    {"activation_bytes": 2, "optimiser_states": 0, "utilisation": 100, "gflops": 312_000, "d_model": 1024},
+    LARGEST | {"pairs": 10**13, "gflops": 1},
+]
+
+
+@pytest.mark.parametrize("changes", TRAININGS, ids=lambda c: " ".join(c) if len(c) < 6 else "largest")
+def test_a_training_is_counted_as_python_counts_it(changes, page_ledger):
+    _page, element = page_ledger(training_ledger_html())
+    for name, value in changes.items():
+        enter(element, name, value)
+    settings = training_ledger.PRESETS["base"] | changes
+    assert rows(element) == [(amount,) for _, amount in training_ledger.lines(settings)]
+    assert f"each device needs {rows(element)[-1][0]}." in element.get_by_role("status").inner_text()
+    element.get_by_role("button", name="base billion").click()
+    assert ("1,000,000",) in rows(element)
+    enter(element, "utilisation", 101)
+    assert element.get_by_text("utilisation is “101”; it must be a whole number from 1 to 100").is_visible()
+    assert ("1,000,000",) in rows(element)
+
+
 def broken_payloads():
-    html = ledger_html()
+    html = model_ledger_html()
     yield "not JSON", html.replace('{"format"', '{"format', 1)
     yield "another format", html.replace("stepformer.ledger/1", "stepformer.ledger/9")
     yield "an unknown op", html.replace('"op":"multiply"', '"op":"guess"', 1)
@@ -171,7 +198,8 @@ def test_a_broken_payload_leaves_a_message_and_the_table(html, show_on_page):
 
 
 def test_without_javascript_the_base_model_stands_there(tmp_path, open_page):
-    (tmp_path / "page.html").write_text(PAGE.format(title="x", script="none.js", body=ledger_html()), encoding="utf-8")
+    html = PAGE.format(title="x", script="none.js", body=model_ledger_html())
+    (tmp_path / "page.html").write_text(html, encoding="utf-8")
     page = open_page((tmp_path / "page.html").as_uri(), java_script_enabled=False, permit=("none.js",))
     text = page.locator(".stepformer-fallback").inner_text()
     assert all(parameters in text for parameters, _ in expected(PAPER))

@@ -6,6 +6,7 @@ import pytest
 from chromium import ELEMENTS
 from helpers import calls_of_show, fault, finished_chapters, toc_files
 from normalise_notebook import read
+from probe import load_deferred
 
 PAGES = toc_files()
 CHAPTERS = {f"chapters/{path.stem}": path for path in finished_chapters()}
@@ -25,6 +26,7 @@ def served_page(request, served, opener):
     """A page from a server, opened once for all tests of it; what it said until then is judged at the end."""
     with opener() as open_page:
         page = open_page(f"{served}/{request.param}.html", until="networkidle")
+        load_deferred(page)
         page.name = request.param
         yield page
 
@@ -45,7 +47,7 @@ def stored_elements(path):
     """How many players and exercises the stored outputs of a chapter hold."""
     html = [output.data.get("text/html", "") for cell in read(path).cells for output in cell.get("outputs", [])
             if "data" in output]  # fmt: skip
-    return len(re.findall(r"<stepformer-(?:player|exercise|word-map|ledger)\b", "".join(html)))
+    return len(re.findall(r"<stepformer-(?:player|exercise|word-map|ledger|timeline)\b", "".join(html)))
 
 
 @fault("BOOK-02", "BOOK-08")

@@ -6,7 +6,7 @@ import torch
 from agreement import assert_agree
 
 from stepformer import nn, params
-from stepformer.reference.feed_forward import feed_forward
+from stepformer.reference.feed_forward import feed_forward, gated_feed_forward
 
 VALUES = 1e-10
 GRADIENTS = 1e-8
@@ -77,3 +77,43 @@ def test_dropout_acts_in_training_only_and_between_the_layers():
     dropped = training.eq(0)
     assert 0.4 < dropped.float().mean() < 0.6
     assert torch.allclose(training[~dropped], 2 * evaluating[~dropped])
+
+
+# ---- with a gate ----------------------------------------------------------------------------------------------------
+
+
+def gated_twin():
+    torch.manual_seed(0)
+    return nn.GatedFeedForward(D_MODEL, D_FF).double()
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 30.0])
+def test_the_gated_reference_agrees_with_its_twin(shape, scale):
+    x = scale * draw(*shape, D_MODEL)
+    layer = gated_twin()
+    arrays = params.to_arrays(layer.state_dict())
+    assert {name: array.shape for name, array in arrays.items()} == {
+        "w_1.weight": (D_MODEL, D_FF), "w_2.weight": (D_FF, D_MODEL), "w_3.weight": (D_MODEL, D_FF)
+    }  # fmt: skip
+    assert_agree(gated_feed_forward(x, arrays), layer(torch.as_tensor(x)), VALUES)
+
+
+def test_values_and_gradients_with_a_gate_are_those_of_torchs_glu():
+    """torch.nn.functional.glu multiplies one half by the sigmoid of the other; silu(z) is z times that sigmoid."""
+    layer = gated_twin()
+    w_1, w_2, w_3 = (getattr(layer, name).weight for name in ("w_1", "w_2", "w_3"))
+
+    def by_glu(x):
+        gate = x @ w_1.T
+        return torch.nn.functional.glu(torch.cat([gate * (x @ w_3.T), gate], dim=-1)) @ w_2.T
+
+    upstream, results = torch.as_tensor(draw(2, 3, D_MODEL, seed=1)), []
+    for run in (layer, by_glu):
+        layer.zero_grad()
+        x = torch.as_tensor(draw(2, 3, D_MODEL)).requires_grad_()
+        output = run(x)
+        output.backward(upstream)
+        results.append([output.detach(), x.grad, *(p.grad.clone() for p in layer.parameters())])
+    for mine, theirs in zip(*results, strict=True):
+        assert_agree(mine, theirs.numpy(), GRADIENTS)

@@ -3,20 +3,9 @@
 import ast
 import functools
 import re
-from pathlib import Path
 
 import pytest
-from helpers import ROOT, fault
-
-LIST = Path(__file__).with_name("faults.txt")
-
-
-@functools.cache
-def listed_faults() -> dict[str, str]:
-    lines = [line for line in LIST.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
-    entries = [line.split(maxsplit=1) for line in lines]
-    assert len({entry[0] for entry in entries}) == len(entries), "an id is listed twice"
-    return {identifier: meaning for identifier, meaning in entries}
+from helpers import ROOT, fault, listed_faults
 
 
 def marked_faults(source: str) -> set[str]:

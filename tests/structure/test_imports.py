@@ -34,9 +34,15 @@ RULES: dict[str, tuple[set[str], set[str]]] = {
     "decode": ({"nn"}, {"numpy", "torch"}),
     "translator": ({"checkpoint", "data", "decode", "nn"}, {"torch"}),
     "evaluate": ({"nn", "data", "plots"}, {"numpy", "torch", "sacrebleu", "matplotlib"}),
+    "looking_inside": (
+        TRACE
+        | {"ops", "params", "reference", "nn", "data", "checkpoint", "evaluate", "translator", "translation_program"},
+        {"numpy", "torch"},
+    ),
     "ledger": (TRACE | {"nn", "reference"}, {"numpy", "torch"}),
     "concordance": (set(), set()),
     "model_ledger": (TRACE | {"ops"}, {"numpy"}),
+    "training_ledger": (TRACE | {"ops", "model_ledger", "widgets"}, {"numpy"}),
     "checkpoint": ({"params", "data", "model_kinds"}, {"numpy"}),
     "model_kinds": ({"nn"}, {"torch"}),
     "train": (
@@ -45,12 +51,29 @@ RULES: dict[str, tuple[set[str], set[str]]] = {
     ),
     "cli": (
         TRACE
-        | {"__init__", "nn", "data", "params", "train", "decode", "evaluate", "model_ledger", "reference", "widgets"}
-        | {"checkpoint", "translator", "translation_program", "translator_page"},
+        | {
+            "__init__",
+            "nn",
+            "data",
+            "params",
+            "train",
+            "decode",
+            "evaluate",
+            "model_ledger",
+            "training_ledger",
+            "reference",
+            "widgets",
+        }
+        | {"checkpoint", "translator", "translation_program", "translator_page", "training_ledger"},
         {"numpy", "tqdm", "torch"},
     ),
     "translation_program": (TRACE | {"ops", "reference", "checkpoint"}, {"numpy"}),
     "recurrent_program": (TRACE | {"ops", "reference", "checkpoint"}, {"numpy"}),
+    "four_machines": (
+        {"trace", "checkpoint", "data", "recurrent_program", "translation_program", "widgets"},
+        set(),
+    ),
+    "timeline": ({"trace_json", "checkpoint", "widgets"}, set()),
     "translator_page": (TRACE | {"checkpoint", "data", "translation_program", "widgets"}, set()),
     "__init__": (TRACE | {"ops", "widgets"}, set()),
 }

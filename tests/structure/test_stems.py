@@ -77,6 +77,24 @@ STEMS = {
         "[brute force over all sentences of small models is the oracle: unit/test_decode.py]",
         "17_decoding_and_evaluation.ipynb",
     ),
+    "grouped_query_attention": Stem(
+        "grouped_query_attention.py",
+        "grouped_query_attention.py",
+        "test_grouped_query_attention.py",
+        "19_scaling_up.ipynb",
+    ),
+    "flash_attention": Stem(
+        "flash_attention.py",
+        "[torch's own kernel is the twin: F.scaled_dot_product_attention]",
+        "test_flash_attention.py",
+        "19_scaling_up.ipynb",
+    ),
+    "looking_inside": Stem(
+        "[the lens is made of the decoder, the norm and the output layer, which are there]",
+        "[the package looking_inside changes trained models, and adds no layer]",
+        "[torch and the recorded program take the same head away: unit/test_looking_inside.py]",
+        "18_looking_inside.ipynb",
+    ),
     "attention_weights": Stem(
         "[the reference records the weights of every attention, without being asked]",
         "attention_weights.py",

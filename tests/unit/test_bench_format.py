@@ -17,8 +17,11 @@ BARS = {
     "transformer_step": {"ratio", "peak_ratio"},
     "hsk": {"train_seconds"},
     "training_speed": {"torch_64", "marian_64", "torch_128", "marian_128"},
+    "training_cost": {f"{what}_{name}" for what in ("flops", "profiler", "kept", "peak")
+                      for name in ("small", "long", "wide")},
     "grammar": {"random", "unseen_pairs", "relative", "seconds"},
     "translator": {"weights", "greedy_p95"},
+    "timeline": {"scrub_small_p95", "scrub_base_p95", "payload_small", "payload_base"},
     "tokenizing": {"english", "chinese", "stream_peak", "peak"},
     "page": {"weight", "weight_with_math", "weight_own", "mounted_ratio", "mounted_ratio_slow"},
 }

@@ -8,7 +8,7 @@ import pytest
 from calls import f
 
 from stepformer import leaf, ops, record
-from stepformer.widgets.fallback import MOST_ROWS, fallback_html
+from stepformer.widgets.fallback import LONGEST, MOST_GIVEN, MOST_ROWS, fallback_html
 
 
 class Reader(HTMLParser):
@@ -84,6 +84,29 @@ def test_long_axes_are_cut_and_say_so():
     assert cells.count("…") == MOST_ROWS
     assert [text for tag, text in reader.texts if tag == "th"].count("…") == 2
     assert len(fallback_html(copy_of(f(100, 100), ("i", "j")))) < 5000
+
+
+def copies(n, rows):
+    with record("Long") as trace:
+        x = leaf("x", f(rows, 8), ("i", "j"))
+        for k in range(n):
+            x = ops.copy(x, name=f"copy_{k}")
+    return trace
+
+
+@pytest.mark.parametrize(("n", "rows"), [(100, 8), (40, MOST_GIVEN // 8 + 1)], ids=["long", "many given numbers"])
+def test_of_a_program_too_large_to_be_printed_the_step_it_begins_at_is(n, rows):
+    for start, printed in ((30, 30), (0, n - 1)):
+        html = fallback_html(copies(n, rows), start)
+        assert re.findall(r"<p>(\d+)\. <code>(\w+)", html) == [(str(printed + 1), f"copy_{printed}")]
+        assert f"Of the {n} steps" in html
+        assert len(html) < LONGEST / 10
+
+
+def test_a_program_that_just_fits_is_printed_whole():
+    html = fallback_html(copies(40, MOST_GIVEN // 8))
+    assert html.count("<code>") == 40
+    assert "Of the" not in html
 
 
 def test_axes_that_just_fit_are_not_cut():

@@ -1,77 +1,27 @@
 """Every known mistake that a reader can switch on changes a result, and the check that it names catches it."""
 
+import itertools
+
 import numpy as np
 import pytest
+from helpers import listed_faults
 
 from stepformer import mistakes
 from stepformer.checks import CHECKS
 from stepformer.examples import EXAMPLES, VOCABULARY, attention, attention_over_words
+from stepformer.mistakes.catalogue import FAULTS, PROGRAMS, catalogue
 
-SHOWN_IN = {
-    "ATTENTION": "attention",
-    "MASKS": "padded_attention",
-    "SELF_ATTENTION": "self_attention",
-    "CAUSAL": "causal_self_attention",
-    "PADDED_SELF_ATTENTION": "padded_self_attention",
-    "CROSS_ATTENTION": "cross_attention",
-    "PADDED_CROSS_ATTENTION": "padded_cross_attention",
-    "MULTI_HEAD": "multi_head_attention",
-    "SPLIT_HEADS": "split_and_merge",
-    "WORD_ORDER": "attention_with_positions",
-    "POSITIONS": "positions_in_a_batch",
-    "ROTARY": "rotary_positions",
-    "LOOK_UP": "look_up",
-    "COSINE": "cosine_similarity",
-    "ANALOGY": "analogy",
-    "FEED_FORWARD": "feed_forward",
-    "CENTRED_CONVOLUTION": "convolution_over_words",
-    "CAUSAL_CONVOLUTION": "causal_convolution",
-    "IMAGE_CONVOLUTION": "edges_and_corners",
-    "LOSS": "next_word",
-    "GRADIENT_STEP": "gradient_step",
-    "RECURRENT": "recurrent_network",
-    "PADDED_RECURRENT": "padded_recurrent_network",
-    "LSTM_GATES": "pronoun",
-    "AGREEMENT": "agreement",
-    "GRU_GATES": "gated_recurrent_unit",
-    "SAMPLING": "sampling",
-    "PADDED_LOSS": "padded_loss",
-    "SMOOTHED_LOSS": "smoothed_loss",
-    "RESIDUAL": "residual",
-    "NORMALIZATION": "normalization",
-    "ENCODER_LAYER": "encoder_layer",
-    "PRE_NORM": "encoder_with_pre_norm",
-    "LOSS_BACKWARD": "loss_backward",
-    "FEED_FORWARD_BACKWARD": "feed_forward_backward",
-    "LAYER_NORM_BACKWARD": "layer_norm_backward",
-    "ATTENTION_BACKWARD": "attention_backward",
-    "TRANSFORMER": "transformer",
-    "INPUT_BLOCK": "both_inputs",
-    "PADDED_INPUT": "padded_input",
-    "TEACHER_FORCING": "teacher_forcing",
-    "FEEDING_BACK": "feeding_back",
-    "READ_PADDING": "read_a_padded_sentence",
-    "DECODER": "padded_decoder",
-    "SHIFT": "shifted_target",
-    "CACHE": "cached_step",
-    "TRAINING_STEP": "training_step",
-    "ADAM": "adam_steps",
-    "SCHEDULE": "paper_schedule",
-    "ALIGNMENT": "alignment_error",
-}
-"""The example in which the reader switches on a group of mistakes."""
-
-MISTAKES = [(group, mistake) for group in SHOWN_IN for mistake in getattr(mistakes, group, ())]
+MISTAKES = [(entry.group, entry.mistake) for entry in catalogue()]
 EACH = pytest.mark.parametrize(("group", "mistake"), MISTAKES, ids=lambda value: getattr(value, "name", value))
 
 
 def test_every_group_of_mistakes_is_shown_in_an_example():
-    assert sorted(SHOWN_IN) == sorted(mistakes.__all__)
+    assert sorted(PROGRAMS) == sorted(mistakes.__all__)
 
 
 @EACH
 def test_a_mistake_changes_a_result_and_its_check_catches_it(group, mistake):
-    trace = EXAMPLES[SHOWN_IN[group]]().with_breaks(*getattr(mistakes, group))
+    trace = EXAMPLES[PROGRAMS[group]]().with_breaks(*getattr(mistakes, group))
     broken = trace.broken(mistake.name)
     assert any(a.shape != b.shape or (a != b).any() for a, b in zip(broken.arrays, trace.arrays, strict=True))
     check = CHECKS[mistake.caught_by]
@@ -85,6 +35,24 @@ def test_a_mistake_says_what_to_look_for(group, mistake):
     assert len(mistake.symptom) > 30
     assert mistake.symptom[-1] in ".”"
     assert mistake.name[0].isupper()
+    assert mistake.name[-1] not in ".!?"
+
+
+@pytest.mark.parametrize("program", dict.fromkeys(PROGRAMS.values()))
+def test_any_two_mistakes_of_a_program_and_all_at_once_can_be_on_together(program):
+    family = [entry.mistake for entry in catalogue() if entry.program == program]
+    names = [mistake.name for mistake in family]
+    trace = EXAMPLES[program]().with_breaks(*family)
+    for on in [*itertools.combinations(names, 2), names]:
+        broken = trace.broken(*on)
+        assert broken == trace.broken(*reversed(on))
+        assert any(not np.array_equal(a, b) for a, b in zip(broken.arrays, trace.arrays, strict=True)), on
+
+
+def test_each_fault_that_a_mistake_stands_for_is_a_listed_one_of_a_mistake_that_exists():
+    assert set(FAULTS) <= {(group, mistake.name) for group, mistake in MISTAKES}
+    assert {identifier for ids in FAULTS.values() for identifier in ids} <= set(listed_faults())
+    assert all(FAULTS.values())
 
 
 def test_every_check_has_a_mistake_that_it_catches():

@@ -329,6 +329,6 @@ def test_the_help_has_examples_that_run(capsys):
         cli.main(["ledger", "--help"])
     assert end.value.code == 0
     examples = re.findall(r"^  stepformer (ledger .+)$", capsys.readouterr().out, re.MULTILINE)
-    assert len(examples) == 3
+    assert len(examples) == 4
     for example in examples:
         assert cli.main(example.split()) == 0

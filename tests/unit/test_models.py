@@ -12,10 +12,15 @@ from stepformer.evaluate.attention import cross_attention
 from stepformer.train import Config
 from stepformer.translator import Translator
 
-LARGEST = {"small": 600_000, "base": 2_200_000}
+LARGEST = {"small": 600_000, "base": 2_200_000, "gru": 2_200_000, "gru_attention": 900_000}
 """Bytes of the weights."""
+ONE_VECTOR = "gru"
+"""This one can not look back at the source: it is the model that the others are compared with."""
+LAST = {name: "decoder.layers.1.cross_attention" for name in ("small", "base")} | {"gru_attention": "cross_attention"}
+"""The last attention from the target to the source."""
 
 each_model = pytest.mark.parametrize("name", NAMES)
+each_model_with_attention = pytest.mark.parametrize("name", [name for name in NAMES if name != ONE_VECTOR])
 
 
 def read(name, file):
@@ -41,7 +46,7 @@ def test_the_sentences_of_the_book_are_right(name):
     assert wrong_sentences(Translator.load(name)) == []
 
 
-@each_model
+@each_model_with_attention
 def test_the_scores_beside_a_model_are_above_what_the_book_says(name):
     scores = read(name, "scores.json")
     exact = {test: row["exact"] for test, row in scores["test"].items()}
@@ -58,10 +63,10 @@ def test_the_log_has_every_tenth_step_and_learning_is_seen_in_it(name):
     assert steps == [1, *range(10, Config.preset(name).budget.steps + 1, 10)]
     assert len(steps) == len(loss) == len(log["steps"]["lr"])
     assert loss[0] > 4 > 1 > loss[-1]
-    assert log["dev"]["dev_exact"][-1] >= 0.99
+    assert log["dev"]["dev_exact"][-1] >= (0.8 if name == ONE_VECTOR else 0.99)
 
 
-@each_model
+@each_model_with_attention
 def test_the_last_snapshot_is_of_the_model_that_is_shipped(name):
     loaded, stored = load_model(name), read(name, "snapshots.json")
     sentences, last = stored["sentences"], stored["snapshots"][-1]
@@ -76,16 +81,22 @@ def test_the_last_snapshot_is_of_the_model_that_is_shipped(name):
         assert all(len(words) == MOST_PROBABLE for words in seen["next"])
 
 
-@each_model
+@each_model_with_attention
 def test_attention_begins_spread_out_and_ends_aligned(name):
     stored = read(name, "snapshots.json")
-    first, last = (np.array(stored["snapshots"][i]["sentences"][0]["attention"][LAST]).mean(axis=0) for i in (0, -1))
+    seen = [snapshot["sentences"][0]["attention"][LAST[name]] for snapshot in stored["snapshots"]]
+    first, last = (np.mean(seen[i], axis=0) for i in (0, -1))
     assert stored["snapshots"][0]["step"] == 0
     assert first.max() < 500
     assert (last[:3, :3].diagonal() > 500).all()  # Tom chases Jerry
 
 
-LAST = "decoder.layers.1.cross_attention"
+def test_one_vector_is_enough_for_one_clause_and_not_for_four():
+    exact = {test: row["exact"] for test, row in read(ONE_VECTOR, "scores.json")["test"].items()}
+    assert exact["clauses_1"] >= 0.95
+    assert exact["clauses_4"] <= 0.5
+    assert not (SHIPPED / ONE_VECTOR / "snapshots.json").exists()
+    assert "alignment_error" not in read(ONE_VECTOR, "scores.json")
 
 
 @pytest.mark.slow

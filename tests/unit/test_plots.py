@@ -38,6 +38,8 @@ FIGURES = {
     ),
     "blocks": lambda: plots.blocks({"post": [["attention"], "norm"], "pre": [["norm", "attention"], "norm"]}),
     "histograms": lambda: plots.histograms({"one": np.arange(9.0), "two": np.ones(4)}, x_label="score"),
+    "plane": lambda: plots.plane(np.arange(6.0).reshape(3, 2), SOURCE, ["name", "verb", "name"], title="words"),
+    "links": lambda: plots.links(WEIGHTS, TARGET, SOURCE, gold={(0, 0)}, title="attention"),
 }
 
 
@@ -152,6 +154,32 @@ def test_blocks_stand_in_the_order_of_computing_and_a_list_ends_in_a_sum():
         assert around.get_ydata()[-1] == end
 
 
+def test_a_plane_has_a_word_at_each_point_and_a_marker_for_each_kind():
+    points = np.array([[0.0, 1.0], [2.0, 3.0], [4.0, 0.0]])
+    ax = plots.plane(points, SOURCE, ["name", "verb", "name"], title="words").axes[0]
+    assert [(text.get_text(), text.xy) for text in ax.texts] == [
+        ("Tom", (0, 1)),
+        ("chase", (2, 3)),
+        ("Jerry", (4, 0)),
+    ]
+    names, verbs = ax.get_lines()
+    assert names.get_xydata().tolist() == [[0, 1], [4, 0]]
+    assert verbs.get_xydata().tolist() == [[2, 3]]
+    assert names.get_marker() != verbs.get_marker()
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["name", "verb"]
+
+
+def test_links_are_as_thick_as_their_weight_and_dashed_where_nobody_would_draw_them():
+    weights = np.array([[0.9, 0.1], [0.04, 0.96]])
+    ax = plots.links(weights, ["汤姆", "追逐"], ["Tom", "chases"], gold={(0, 0), (1, 1)}).axes[0]
+    lines = ax.get_lines()
+    assert len(lines) == 3  # 0.04 is too little for a line
+    assert np.argsort([line.get_linewidth() for line in lines]).tolist() == [1, 0, 2]
+    assert [line.get_linestyle() for line in lines] == ["-", "--", "-"]
+    x = {text.get_text(): text.get_position()[0] for text in ax.texts}
+    assert lines[1].get_xdata().tolist() == [x["汤姆"], x["chases"]]
+
+
 def test_ticks_are_in_the_books_font_also_when_matplotlib_chose_them():
     ax = plots.curves([0, 1], {"a": [0, 7]}, x_label="x", y_label="y").axes[0]
     fonts = {label.get_fontproperties().get_name() for label in [*ax.get_xticklabels(), *ax.get_yticklabels()]}
@@ -178,6 +206,10 @@ def test_ticks_are_in_the_books_font_also_when_matplotlib_chose_them():
         (lambda: plots.histograms({}, x_label="x"), "must hold numbers"),
         (lambda: plots.blocks({}), "nothing to draw"),
         (lambda: plots.blocks({"empty": []}), "nothing to draw"),
+        (lambda: plots.plane(np.ones((2, 2)), ["a"], ["b"]), r"shape \(2, 2\) with 1 words"),
+        (lambda: plots.plane(np.ones((0, 2)), [], []), "each of one or more points"),
+        (lambda: plots.links(WEIGHTS, SOURCE, TARGET), "for 3 words below and 4 above"),
+        (lambda: plots.links(np.full((1, 1), 1.5), ["a"], ["b"]), "from 0 to 1"),
     ],
 )
 def test_what_can_not_be_drawn_is_refused_by_name(call, message):

@@ -10,7 +10,7 @@ from translation_cases import random_model, tokenizers
 
 from stepformer import Trace, nn
 from stepformer.checkpoint import load_model, read_model, save_model
-from stepformer.recurrent_program import recurrent_program
+from stepformer.recurrent_program import recurrent_program, translate_greedily
 from stepformer.trace import TraceError
 
 SRC, TGT = (5, 6, 4, 2), (1, 4, 9, 5, 6)
@@ -65,6 +65,18 @@ def test_words_label_what_belongs_to_them(directory):
         np.testing.assert_allclose(trace["cross_attention.additive_attention.weights"].sum(axis=-1), 1)
 
 
+def test_it_writes_what_a_greedy_loop_around_the_torch_model_writes(directory):
+    model = load_model(directory).model.double()
+    for most in (1, 6, None):
+        ids = [1]
+        while len(ids) <= (16 if most is None else most) and ids[-1] != 2:  # 2 · 3 + 10: three words and <eos> are read
+            with torch.inference_mode():
+                ids.append(int(model(torch.tensor([list(SRC)]), torch.tensor([ids]))[0, -1].argmax()))
+        assert translate_greedily(read_model(directory), SRC, max_len=most) == ids[1:]
+
+
 def test_another_kind_of_model_is_refused(tmp_path):
     with pytest.raises(ValueError, match="kind 'transformer'; recorded as this program can be gru and gru_attention"):
         recurrent_program(random_model(tmp_path / "model"), SRC)
+    with pytest.raises(ValueError, match="kind 'transformer'"):
+        translate_greedily(random_model(tmp_path / "another"), SRC)

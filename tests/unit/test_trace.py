@@ -1,5 +1,7 @@
 """A trace is a program: run again with other inputs, edited, broken, and labelled anew each time."""
 
+import itertools
+
 import numpy as np
 import pytest
 from agreement import assert_agree
@@ -265,6 +267,17 @@ def test_inputs_can_be_changed(trace):
     assert_agree(again["layer.attention.output"], f(4, 4) @ trace["table"], 1e-12)
 
 
+def test_of_two_values_for_one_leaf_each_changes_the_cells_that_it_has_otherwise():
+    with record() as trace:
+        ops.copy(leaf("x", np.array([1.0, 2.0, 3.0]), ("i",)), name="y")
+    one, other, again = Edit("x", [7.0, 2.0, 3.0]), Edit("x", [1.0, 8.0, 3.0]), Edit("x", [9.0, 2.0, 3.0])
+    assert broken(trace, one, other)["y"].tolist() == [7, 8, 3]
+    assert broken(trace, one, other, again)["y"].tolist() == [9, 8, 3]
+    # Another length is another leaf, and a result has no cells of its own.
+    assert broken(trace, one, Edit("x", [5.0, 6.0]))["y"].tolist() == [5, 6]
+    assert broken(trace, Edit("y", [7.0, 2.0, 3.0]), Edit("y", [1.0, 8.0, 3.0]))["y"].tolist() == [1, 8, 3]
+
+
 def test_a_reshape_can_stand_for_splitting_into_heads():
     with record() as trace:
         ops.split_heads(leaf("x", f(4, 6), ("n", "d")), n_heads=2, name="heads")
@@ -324,6 +337,19 @@ def test_the_order_of_the_names_does_not_matter(trace):
     )
     assert two.broken("a", "b") == two.broken("b", "a")
     assert two.broken("b", "a").steps[-2].op == "relu"
+
+
+def test_of_breaks_that_edit_one_tensor_the_later_one_counts(trace):
+    padded = trace.run({"src": "Tom chase <pad>"})
+    copied = Break("copied", Edit("masked_scores", op="copy"), "s", "c")
+    given = Break("given", Edit("masked_scores", value=f(4, 3)), "s", "c")
+    # It takes both inputs of the recorded step, of which a copy leaves one and a value none.
+    other = Break("other", Edit("masked_scores", op="mask_opposite"), "s", "c")
+    for breaks in itertools.permutations([copied, given, other]):
+        last = breaks[-1]
+        all_on = padded.with_breaks(*breaks).broken(*(b.name for b in breaks))
+        alone = padded.with_breaks(last).broken(last.name)
+        assert_agree(all_on["weights"], alone["weights"], 0)
 
 
 def test_a_text_in_a_break_is_kept_as_its_ids(trace):

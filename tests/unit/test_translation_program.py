@@ -84,6 +84,16 @@ def test_a_head_that_may_attend_to_nothing_is_one_whose_output_weights_are_zero(
         assert np.abs(got - trace["logits"]).max() > 1e-6
 
 
+def test_two_heads_of_one_attention_can_be_away_at_once(stored, trace):
+    path = "decoder.layers.0.cross_attention"
+    params = parameters(stored)
+    for head in (1, 2):
+        params = without_rows_of_head(params, path, head, 4)
+    wanted = trace.run({f"{path}.w_o.weight": params[f"{path}.w_o.weight"]})["logits"]
+    got = trace.broken(*(f"Without head {head} of {path}" for head in (1, 2)))["logits"]
+    np.testing.assert_allclose(got, wanted, rtol=0, atol=1e-12)
+
+
 def test_without_positions_the_order_of_the_source_means_nothing(trace):
     turned = {"src": np.array(SRC[::-1])}
     np.testing.assert_allclose(
@@ -127,6 +137,6 @@ def test_a_tied_output_layer_is_the_table_of_the_target(tmp_path):
 
 
 def test_another_kind_of_model_is_refused(one):
-    other = one._replace(info=one.info | {"kind": "gru"})
+    other = one._replace(info=one.info | {"kind": "gru", "arguments": {}})
     with pytest.raises(ValueError, match="kind 'gru'"):
         translation_program(other, SRC)

@@ -1,6 +1,6 @@
 /**
- * The ledger: a form for the settings of a Transformer, and what it costs, block by block. The program in the payload
- * counts; here its settings are read, checked by the rules that came with them, and its results are written down.
+ * The ledger: a form for settings, and what a model or its training costs with them. The program in the payload counts;
+ * here its settings are read, checked by the rules that came with them, and its results are written down.
  */
 import { h, keepKeys, setAttribute, setText } from '../player/dom.js';
 import { narrow } from '../player/number.js';
@@ -16,6 +16,14 @@ export function writeNumber(value) {
   return value < 1e15 ? Math.floor(value + 0.5).toLocaleString('en') : format(value);
 }
 
+/** A result in the unit that its name ends with, if it does. The twin of `write_result` in Python. */
+export function writeResult(name, value, allUnits) {
+  const units = allUnits[name.split('.').at(-1)];
+  if (!units) return writeNumber(value);
+  const [unit, size] = units.find(([, size]) => value >= size) ?? units.at(-1);
+  return `${format(value / size)} ${unit}`;
+}
+
 /** What was typed as a number: 37,000 and 37 000 are as good as 37000. NaN where it is none. */
 export function readNumber(text) {
   const plain = narrow(text).replace(/[\s,_]/g, '');
@@ -28,9 +36,10 @@ export class Ledger {
 
   constructor(host, root, payload) {
     if (payload.format !== FORMAT) throw new Error(t('wm_format', { format: String(payload.format) }));
-    for (const name of ['fields', 'blocks']) needList(payload[name], name);
-    for (const name of ['presets', 'rules']) needObject(payload[name], name);
+    for (const name of ['fields', 'tables']) needList(payload[name], name);
+    for (const name of ['presets', 'rules', 'units']) needObject(payload[name], name);
     for (const name of ['divisible', 'one_vocabulary']) needText(payload.rules[name], `rules.${name}`);
+    for (const name of ['title', 'sentence']) needText(payload[name], name);
     this.host = host;
     this.payload = payload;
     this.program = parseProgram(payload.program);
@@ -103,7 +112,7 @@ export class Ledger {
 
   #build(root) {
     this.inputs = this.payload.fields.map((field) => this.#field(field));
-    const main = this.inputs.filter(({ field }) => !field.derived && field.least > 0);
+    const main = this.inputs.filter(({ field }) => field.main);
     const more = this.inputs.filter((entry) => !main.includes(entry));
     const presets = Object.keys(this.payload.presets).map((name) =>
       h('button.text', { type: 'button', on: { click: () => this.preset(name) } }, name),
@@ -115,23 +124,16 @@ export class Ledger {
       h('div.lg-fields', {}, ...more.map(({ label }) => label)),
     );
     this.sum = h('p', { role: 'status' });
-    this.rows = this.payload.blocks.map((block) => [block, this.#row(block.replace('.', ': ').replaceAll('_', ' '))]);
-    this.rows.push(['', this.#row(t('lg_total'))]);
-    const head = ['lg_block', 'lg_parameters', 'lg_flops'].map((key) => h('th', { scope: 'col' }, t(key)));
-    this.table = h(
-      'table.lg-table',
-      {},
-      h('thead', {}, h('tr', {}, ...head)),
-      h('tbody', {}, ...this.rows.map(([, { row }]) => row)),
-    );
+    this.cells = [];
+    this.tables = this.payload.tables.map((table) => this.#table(table));
     this.element = h(
       'div.exercise',
-      { role: 'group', 'aria-label': t('lg_title'), on: { keydown: keepKeys, input: () => this.#count() } },
+      { role: 'group', 'aria-label': this.payload.title, on: { keydown: keepKeys, input: () => this.#count() } },
       h('div.wm-tools', {}, t('lg_presets'), ...presets),
       h('div.lg-fields', {}, ...main.map(({ label }) => label)),
       this.more,
       this.sum,
-      this.table,
+      ...this.tables,
     );
     root.append(this.element);
   }
@@ -144,9 +146,19 @@ export class Ledger {
     return { field, input, label, problem };
   }
 
-  #row(name) {
-    const cells = [h('td'), h('td')];
-    return { row: h('tr', {}, h('th', { scope: 'row' }, name), ...cells), cells };
+  #table({ heads, rows }) {
+    const head = heads.map((text) => h('th', { scope: 'col' }, text));
+    const body = rows.map(([text, ...results]) => {
+      const cells = results.map(() => h('td'));
+      results.forEach((name, k) => this.cells.push([name, cells[k]]));
+      return h('tr', {}, h('th', { scope: 'row' }, text), ...cells);
+    });
+    return h('table.lg-table', {}, h('thead', {}, h('tr', {}, ...head)), h('tbody', {}, ...body));
+  }
+
+  /** A result as text; what the program does not count is 0. */
+  #write(name) {
+    return name ? writeResult(name, this.value(name), this.payload.units) : '0';
   }
 
   #show() {
@@ -158,16 +170,10 @@ export class Ledger {
       if (wrong.includes(field.name) && this.more.contains(input)) this.more.open = true;
     }
     setAttribute(this.host, 'data-invalid', wrong.join(' ') || null);
-    this.table.classList.toggle('lg-kept', wrong.length > 0);
-    const [parameters, flops] = ['parameters', 'flops_per_token'].map((name) => writeNumber(this.value(name)));
-    setText(this.sum, wrong.length ? t('lg_kept') : t('lg_sum', { parameters, flops }));
-    for (const [block, { cells }] of this.rows) {
-      ['parameters', 'flops_per_token'].forEach((part, k) => {
-        const name = block ? `${block}.${part}` : part;
-        const known = this.program.tensors.some((entry) => entry.name === name);
-        setText(cells[k], writeNumber(known ? this.value(name) : 0));
-      });
-    }
+    for (const table of this.tables) table.classList.toggle('lg-kept', wrong.length > 0);
+    const sentence = this.payload.sentence.replace(/\{(.+?)\}/g, (_, name) => this.#write(name));
+    setText(this.sum, wrong.length ? t('lg_kept') : sentence);
+    for (const [name, cell] of this.cells) setText(cell, this.#write(name));
   }
 }
 

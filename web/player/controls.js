@@ -11,6 +11,8 @@ const ICONS = {
   next: 'M9 5l7 7-7 7',
   play: 'M8 5l11 7-11 7z',
   pause: 'M8 5v14M16 5v14',
+  undo: 'M9 14L4 9l5-5M4 9h10a5.5 5.5 0 0 1 0 11h-3',
+  redo: 'M15 14l5-5-5-5M20 9H10a5.5 5.5 0 0 0 0 11h3',
 };
 
 function iconButton(name, label, click) {
@@ -32,6 +34,11 @@ export class Transport {
       { type: 'button', title: t('reset_hint'), on: { click: () => player.reset() } },
       t('reset'),
     );
+    this.undo = iconButton('undo', t('undo'), () => player.undo());
+    this.redo = iconButton('redo', t('redo'), () => player.redo());
+    const compare = { type: 'button', title: t('compare_hint'), on: { click: () => player.compare(!player.comparing) } };
+    this.compare = h('button.text.reset', compare, t('compare'));
+    this.changes = h('span.own', { hidden: true }, this.compare, this.reset, this.undo, this.redo);
     this.element = h(
       'div.bar',
       {},
@@ -39,7 +46,7 @@ export class Transport {
       h(
         'div.transport',
         { role: 'group', 'aria-label': t('transport') },
-        this.reset,
+        this.changes,
         this.position,
         this.previous,
         this.playing,
@@ -48,13 +55,17 @@ export class Transport {
     );
   }
 
-  show({ first, step, steps, playing, touched }) {
+  show({ first, step, steps, playing, touched, comparing, past, future }) {
     const position = first === step ? 'position' : 'position_block';
     setText(this.position, t(position, { first: first + 1, step: step + 1, steps }));
     // Greyed out, not disabled: a disabled button would lose the keyboard focus in the reader's hand.
     setAttribute(this.previous, 'aria-disabled', first === 0 ? 'true' : null);
     setAttribute(this.next, 'aria-disabled', step === steps - 1 ? 'true' : null);
-    setAttribute(this.reset, 'hidden', !touched);
+    for (const button of [this.reset, this.compare]) setAttribute(button, 'hidden', !touched);
+    setAttribute(this.compare, 'aria-pressed', String(comparing));
+    setAttribute(this.changes, 'hidden', !touched && past + future === 0);
+    setAttribute(this.undo, 'aria-disabled', past === 0 ? 'true' : null);
+    setAttribute(this.redo, 'aria-disabled', future === 0 ? 'true' : null);
     const name = t(playing ? 'pause' : 'play');
     if (this.playing.title === name) return;
     this.playing.title = name;
@@ -314,7 +325,10 @@ export class BreakSwitches {
 }
 
 export class Footer {
-  constructor() {
+  /** @param {() => Promise<HTMLElement>} menu  makes what stands under "Share", when it is first opened */
+  constructor(menu) {
+    this.shared = h('summary', {}, t('share'));
+    this.share = h('details.help', { on: { toggle: () => this.#fill(menu) } }, this.shared);
     this.summary = h('summary', {}, t('help'));
     this.help = h(
       'details.help',
@@ -335,15 +349,33 @@ export class Footer {
         ),
       ),
     );
-    this.changed = h('span.mark', { title: t('legend_changed_hint') }, h('i.changed'), t('legend_changed'));
     this.element = h(
       'div.footer',
       {},
       h('span.mark', {}, h('i.lit'), t('legend_lit')),
       h('span.mark', {}, h('i.fed'), t('legend_fed')),
-      this.changed,
+      ...['changed', 'less'].map((kind) => h('span.mark', { title: t('legend_changed_hint') }, h(`i.changed.${kind}`), t(`legend_${kind}`))),
+      this.share,
       this.help,
     );
+  }
+
+  /** Opened anew it tries again what has failed. */
+  async #fill(menu) {
+    if (!this.share.open || this.filled) return;
+    let content;
+    try {
+      content = await menu();
+      this.filled = true;
+    } catch ({ message }) {
+      content = h('p.notice', { role: 'alert' }, t('load_failed', { reason: message }));
+    }
+    this.share.replaceChildren(this.shared, content);
+  }
+
+  openShare() {
+    this.share.open = true;
+    this.shared.focus();
   }
 
   toggleHelp() {

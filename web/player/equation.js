@@ -45,9 +45,12 @@ export class Equation {
     return slot === 'output' ? this.output : this.inputs[slot];
   }
 
-  /** @param {{op: string, attributes: Object}} step; views of the inputs and the output, see matrix.js */
+  /**
+   * @param {{op: string, attributes: Object}|{sign: string, said: string}} step  or a sum that needs no op to be told
+   * @param inputs, output  views, see matrix.js
+   */
   show(step, inputs, output) {
-    this.#fit(step.op, inputs.length);
+    this.#fit(step, inputs.length);
     const views = [...inputs, output];
     this.matrices.forEach((matrix, i) => matrix.take(views[i]));
     const margin = Math.max(MARGIN, ...this.matrices.map((matrix) => matrix.headWidth));
@@ -58,13 +61,13 @@ export class Equation {
   }
 
   /** As many terms as the step has inputs, and one for its result. */
-  #fit(op, count) {
+  #fit({ op, sign = SIGNS[op] ?? '' }, count) {
     while (this.pool.length < count) {
       const term = new Term(this.actions, this.pool.length);
       this.pool.push(term);
       this.result.lineBreak.before(term.lineBreak, term.element);
     }
-    this.pool.forEach((term, i) => term.show(i < count, i > 0 ? (SIGNS[op] ?? '') : null));
+    this.pool.forEach((term, i) => term.show(i < count, i > 0 ? sign : null));
     this.result.show(true, '→');
     this.terms = [...this.pool.slice(0, count), this.result];
     this.inputs = this.pool.slice(0, count).map((term) => term.matrix);
@@ -165,10 +168,13 @@ export class Equation {
   }
 }
 
-const formula = ({ op, attributes, block }, names) =>
-  op ? OPS[op].symbol(names, attributes) : `${block.name}(${names.join(', ')})`;
+function formula({ op, attributes, block, sign }, names) {
+  if (op) return OPS[op].symbol(names, attributes);
+  return block ? `${block.name}(${names.join(', ')})` : names.join(` ${sign} `);
+}
 
-function sentence({ op, block, count, left }, names) {
+function sentence({ op, block, count, left, said }, names) {
+  if (said) return said;
   if (op) return OPS[op].sentence(names);
   return t(left ? 'block_sentence_left' : 'block_sentence', { scope: block.name, count, left });
 }

@@ -3,7 +3,7 @@ import { REASONS, fill } from '../explain_text.js';
 import { evaluate } from '../explain.js';
 import { format, formatCell } from '../tensor.js';
 import { h, setAttribute, setText } from './dom.js';
-import { formatApart } from './matrix.js';
+import { formatApart, formatChange } from './matrix.js';
 import { t } from './text.js';
 import { WalkBack } from './walk_back.js';
 
@@ -160,7 +160,8 @@ export class ExplanationPanel {
       ...(parts.length ? ['[', ...parts, ']'] : []),
     );
     setText(this.value, show(value, old ?? value));
-    setText(this.old, old === null ? '' : t('was', { old: show(old, value) }));
+    const by = old === null || dtype !== 'float' || words ? null : formatChange(value, old);
+    setText(this.old, old === null ? '' : t(by ? 'was_by' : 'was', { old: show(old, value), by }));
   }
 
   #tools() {

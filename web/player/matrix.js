@@ -8,8 +8,9 @@
  *   name: string, fullName: string, role: string|null, tensor: import('../tensor.js').Tensor, lead: number[],
  *   rowAxis: Axis|null, columnAxis: Axis|null, probabilities: boolean, words: string[]|null,
  *   before: import('../tensor.js').Tensor|null, lit: Set<number>, fed: Set<number>,
- *   chosen: [number, number]|null, replaced: boolean, measures: import('./measures.js').Measures
- * }} View   `before`: the unedited values; `lit` and `fed`: places in the data
+ *   chosen: [number, number]|null, replaced: boolean, measures: import('./measures.js').Measures,
+ *   beside?: import('../tensor.js').Tensor
+ * }} View   `before`: the unedited values; `lit` and `fed`: places in the data; `beside`: what shares the colour scale
  * @typedef {{name: string, role: string|null, labels: string[]}} Axis
  */
 import { agree, format, formatCell } from '../tensor.js';
@@ -135,6 +136,7 @@ export class Matrix {
   #measure() {
     const {
       tensor: { data, dtype },
+      beside,
       probabilities,
       words,
       rowAxis,
@@ -142,9 +144,11 @@ export class Matrix {
     } = this.view;
     let largest = 0;
     let smallest = 0;
-    for (const x of data) {
-      if (x > largest && x < Infinity) largest = x;
-      else if (x < smallest && x > -Infinity) smallest = x;
+    for (const numbers of beside ? [data, beside.data] : [data]) {
+      for (const x of numbers) {
+        if (x > largest && x < Infinity) largest = x;
+        else if (x < smallest && x > -Infinity) smallest = x;
+      }
     }
     this.sequential = probabilities && smallest === 0 && largest <= 1;
     this.reach = this.sequential ? 1 : Math.max(largest, -smallest);
@@ -261,7 +265,7 @@ export class Matrix {
     const place = this.base + row * this.columnCount + column;
     const value = data[place];
     const old = before === null || agree(before.data[place], value) ? null : before.data[place];
-    let marks = old === null ? '' : ' changed';
+    let marks = old === null ? '' : value < old && this.dtype === 'float' ? ' changed less' : ' changed';
     if (lit.has(place)) marks += ' lit';
     if (fed.has(place)) marks += ' fed';
     if (chosen && chosen[0] === row && chosen[1] === column) marks += ' chosen';
@@ -282,9 +286,11 @@ export class Matrix {
     if (shown.look !== look) cell.className = shown.look = look;
     if (then === null && now === text && !shown.labelled) return;
     shown.labelled = then !== null || now !== text;
-    const spoken = then === null ? now : t('changed_cell', { value: text, old: then, now });
+    const by = then === null || this.dtype !== 'float' ? null : formatChange(value, old);
+    const said = { value: text, old: then, now, by };
+    const spoken = then === null ? now : t(by ? 'changed_cell_by' : 'changed_cell', said);
     setAttribute(cell, 'aria-label', spoken === text ? null : spoken);
-    setAttribute(cell, 'title', then === null ? null : t('changed_title', { old: then, now }));
+    setAttribute(cell, 'title', then === null ? null : t(by ? 'changed_title_by' : 'changed_title', said));
   }
 
   /** A value in words; as many decimals as it takes to tell it from another value. */
@@ -521,6 +527,12 @@ export function formatApart(value, other, dtype = 'float') {
   let decimals = 2;
   while (decimals < 8 && format(value, decimals) === format(other, decimals)) decimals++;
   return format(value, decimals);
+}
+
+/** By how much a number has changed, with its sign, as +0.25; null where that is no number. */
+export function formatChange(value, old) {
+  if (!Number.isFinite(value - old)) return null;
+  return `${value > old ? '+' : ''}${formatApart(value - old, 0)}`;
 }
 
 /** The position of an axis that is nearest to i. */

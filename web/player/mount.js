@@ -8,6 +8,8 @@ import style from './style.css';
 import { t } from './text.js';
 
 const sheets = new WeakMap();
+/** Letters: a message that quotes the data, such as a shape of a thousand axes, ends there. */
+const MOST_REASON = 300;
 
 /** Gives a shadow root its styles. One sheet serves every element of a document, and no other document. */
 export function dress(root) {
@@ -38,9 +40,10 @@ export function mount(host, text, build, message) {
     host.removeAttribute('data-error');
     return built;
   } catch (error) {
+    const reason = error.message.length > MOST_REASON ? `${error.message.slice(0, MOST_REASON)}…` : error.message;
     // The slot shows what the element holds for readers without JavaScript.
-    root.replaceChildren(h('p.notice', { role: 'alert' }, t(message, { reason: error.message })), h('slot'));
-    host.setAttribute('data-error', error.message);
+    root.replaceChildren(h('p.notice', { role: 'alert' }, t(message, { reason })), h('slot'));
+    host.setAttribute('data-error', reason);
     host.removeAttribute('data-ready');
     return null;
   }

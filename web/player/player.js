@@ -1,5 +1,6 @@
 /** The interactive matrix player: one program, its steps, and everything a reader can do with them. */
 import { parseProgram } from '../program.js';
+import { ChangeList } from './changes.js';
 import { AxisPicker, BreakSwitches, Footer, StepList, Transport } from './controls.js';
 import { h, keepKeys, setAttribute, setText } from './dom.js';
 import { Editor } from './editor.js';
@@ -15,6 +16,9 @@ import { t } from './text.js';
 const STEP_MILLISECONDS = 1600;
 
 export class Player {
+  /** The host's way to what stands in the menu "Share", which most readers never open: a promise of sharing.js. */
+  static sharing = null;
+
   /**
    * @param {HTMLElement} host  carries data-step and data-steps, and sends `stepformer:change`
    * @param {ShadowRoot|HTMLElement} root  the player is built in here
@@ -28,6 +32,8 @@ export class Player {
     /** The cells of a walk back, from where it began to the chosen one; and whether its list is open. */
     this.trail = [];
     this.walking = false;
+    /** Whether the result before and after the edits is on show, in place of what makes it. */
+    this.comparing = false;
     this.#build(root);
     this.#render();
     this.#reflect();
@@ -53,7 +59,7 @@ export class Player {
       follow: (ref) => this.#follow(ref),
       edit: () => this.#edit(),
       toggle: () => this.#toggle(),
-      slide: (value) => this.#setChosen(value),
+      slide: (value) => this.#setChosen(value, `slide ${this.panel.cell.key}`),
       light: (ref) => this.#light(ref),
       unfold: () => this.toggle(this.session.block.path),
       walk: (cell) => this.#walk(cell),
@@ -61,11 +67,12 @@ export class Player {
       openWalk: (open) => this.#openWalk(open),
     });
     this.switches = new BreakSwitches(this, program.breaks);
-    this.footer = new Footer();
+    this.footer = new Footer(async () => (await Player.sharing()).menu(this));
     this.notice = h('div.notice', { role: 'alert' });
     this.live = h('div.unseen', { 'aria-live': 'polite', role: 'status' });
     this.equation.words.append(this.picker.element);
-    this.stage = h('div.stage', {}, this.equation.element, this.panel.element);
+    this.changes = new ChangeList((change) => this.#showChange(change));
+    this.stage = h('div.stage', {}, this.equation.element, this.changes.element, this.panel.element);
     this.element = h(
       'div.player',
       {
@@ -143,10 +150,27 @@ export class Player {
     });
   }
 
-  /** Chooses a cell of the result on show, and scrolls its matrix to it. */
-  look(index) {
-    this.#show({ slot: 'output', id: this.scene.step.output, index }, []);
+  /** The chosen cell: in which matrix on show (the position of an input, or "output"), and where in its tensor. */
+  get cell() {
+    return [this.scene.chosen.slot, this.scene.chosenCell().index];
+  }
+
+  /** Chooses a cell of a matrix on show, of the result if none is named, and scrolls its matrix to it. */
+  look(index, slot = 'output') {
+    const id = this.scene.ids.at(slot === 'output' ? -1 : slot);
+    if (id === undefined || index.length !== this.scene.value(id).shape.length) return;
+    this.#show({ slot, id, index }, []);
     this.#chosenMatrix.reveal();
+  }
+
+  /** The matrix with the chosen cell. */
+  get matrix() {
+    return this.#chosenMatrix;
+  }
+
+  /** Says something to the reader, above the steps, until it is closed or something else is done. */
+  notify(text) {
+    this.#complain(text);
   }
 
   /** Folds the scopes of a list and unfolds all others; an unknown one is an error. */
@@ -203,8 +227,8 @@ export class Player {
   /**
    * Sets a cell; false (and a message in the player) where the value does not fit or cannot be computed with.
    */
-  set(name, index, value) {
-    return this.#apply(() => this.session.set(name, index, value));
+  set(name, index, value, gesture) {
+    return this.#apply(() => this.session.set(name, index, value, gesture));
   }
 
   break(name, on = true) {
@@ -214,6 +238,35 @@ export class Player {
   reset() {
     this.#apply(() => this.session.reset());
     setText(this.live, t('spoken_reset'));
+  }
+
+  /** Takes the last edit or switch back. */
+  undo() {
+    this.#travel('undo');
+  }
+
+  /** Does again what was taken back last. */
+  redo() {
+    this.#travel('redo');
+  }
+
+  #travel(way) {
+    this.editor?.close(false, true);
+    let done = false;
+    this.#apply(() => {
+      done = this.session[way]();
+    });
+    const { edits, breaks } = this;
+    setText(this.live, t(`${done ? 'spoken' : 'nothing_to'}_${way}`, { edits: edits.length, breaks: breaks.length }));
+  }
+
+  /** Shows the result before and after the edits and switches, or again how it is made. */
+  compare(on = true) {
+    this.editor?.close(true, false);
+    this.comparing = on;
+    this.#render();
+    const said = on === this.comparing ? spokenStep(this.scene, on) : t('nothing_to_compare');
+    setText(this.live, said);
   }
 
   values(name) {
@@ -262,16 +315,26 @@ export class Player {
 
   #key(event) {
     keepKeys(event);
-    const typing = event.target.matches('select, input[type=text]');
+    const typing = event.target.matches('select, textarea, input[type=text]');
     // AltGr, which some keyboards need for brackets, reports itself as Ctrl and Alt.
     const combined = (event.ctrlKey || event.altKey || event.metaKey) && !event.getModifierState('AltGraph');
-    if (typing || combined) return;
+    if (typing) return;
+    if (combined) {
+      const way = event.altKey ? null : { z: event.shiftKey ? 'redo' : 'undo', y: 'redo' }[event.key.toLowerCase()];
+      if (!way) return;
+      event.preventDefault();
+      event.stopPropagation();
+      this.#travel(way);
+      return;
+    }
     const act = {
       '[': () => this.previous(),
       ']': () => this.next(),
       p: () => (this.playing ? this.pause() : this.play()),
       r: () => this.reset(),
+      c: () => this.compare(!this.comparing),
       w: () => this.#openWalk(true),
+      s: () => this.footer.openShare(),
       '?': () => this.footer.toggleHelp(),
     }[event.key.toLowerCase()];
     if (!act) return;
@@ -279,7 +342,7 @@ export class Player {
     const inMatrix = this.equation.matrices.some((matrix) => matrix.hasFocus);
     act();
     // The grid that had the focus may be gone or show another tensor: the focus goes to the chosen cell.
-    if (inMatrix && !'?wW'.includes(event.key)) this.#chosenMatrix.focus();
+    if (inMatrix && !'?wWsS'.includes(event.key)) this.#chosenMatrix.focus();
   }
 
   get #chosenMatrix() {
@@ -288,11 +351,16 @@ export class Player {
 
   #choose(slot, cell, trail = []) {
     this.pause();
+    // Whichever of the matrices that are compared the reader points into, the cell is one of the result.
+    if (this.comparing) slot = 'output';
     this.trail = trail;
     this.scene.chosen = { slot, cell: [...cell] };
     this.scene.turnToSources();
     this.#render();
-    for (const matrix of this.equation.matrices) if (matrix.slot !== slot) matrix.revealLit();
+    for (const matrix of this.equation.matrices) {
+      if (this.comparing) matrix.reveal();
+      else if (matrix.slot !== slot) matrix.revealLit();
+    }
     setText(this.live, spokenCell(this.scene));
   }
 
@@ -353,19 +421,26 @@ export class Player {
   }
 
   #show({ slot, id, index }, trail) {
+    this.comparing &&= slot === 'output';
     this.scene.turnTo(id, index);
     this.#choose(slot, [index.at(-2) ?? 0, index.at(-1) ?? 0], trail);
   }
 
+  #showChange({ id, index }) {
+    this.goto(this.session.positions.get(id));
+    this.#show({ slot: 'output', id, index: index ?? [] }, []);
+    this.#chosenMatrix.focus();
+  }
+
   /** Points at the cell whose number in the arithmetic the reader points at. */
   #light(ref) {
-    const lit = ref && this.scene.chosen.slot === 'output' ? this.equation.matrix(ref.input) : null;
+    const lit = ref && !this.comparing && this.scene.chosen.slot === 'output' ? this.equation.matrix(ref.input) : null;
     for (const matrix of this.equation.matrices) matrix.point(lit === matrix ? ref.index : null);
   }
 
-  #setChosen(value) {
+  #setChosen(value, gesture) {
     const { id, index } = this.scene.chosenCell();
-    return this.set(this.session.program.tensors[id].name, index, value);
+    return this.set(this.session.program.tensors[id].name, index, value, gesture);
   }
 
   #toggle() {
@@ -448,20 +523,25 @@ export class Player {
 
   #render() {
     const { scene } = this;
+    this.comparing &&= this.session.touched;
+    if (this.comparing) scene.chosen.slot = 'output';
     scene.settle();
     const cell = scene.chosenCell();
-    const views = scene.views(cell, this.measures);
-    this.equation.show(scene.step, views.slice(0, -1), views.at(-1));
+    const { step, views } = this.comparing
+      ? scene.comparison(this.measures)
+      : { step: scene.step, views: scene.views(cell, this.measures) };
+    this.equation.show(step, views.slice(0, -1), views.at(-1));
+    this.changes.show(this.comparing ? scene.changes() : null, (change) => this.#describeChange(change));
     this.picker.show(scene.leadingAxes());
     this.#showPanel(cell);
     this.#showControls();
   }
 
   #showControls() {
-    const { edits, breaks, changed, steps, block, blocks, positions } = this.session;
-    const touched = edits.length + breaks.length > 0;
-    const { step, playing } = this;
-    this.transport.show({ first: block?.first ?? step, step, steps: steps.length, playing, touched });
+    const { breaks, changed, steps, block, blocks, positions, touched, history } = this.session;
+    const { step, playing, comparing } = this;
+    const ways = { past: history.past.length, future: history.future.length };
+    this.transport.show({ first: block?.first ?? step, step, steps: steps.length, playing, touched, comparing, ...ways });
     this.stepList.show({ step, steps, block, folded: blocks.folded, changed, positions });
     this.switches.show({ breaks });
   }
@@ -502,6 +582,16 @@ export class Player {
       roles: cell.ids.map(role),
       refTitle: ({ input, index }) => `${scene.name(cell.ids[input])}[${place(cell.ids[input], index)}]`,
     });
+  }
+
+  #describeChange({ id, index, old, now }) {
+    const { scene } = this;
+    const { name, vocabulary: words } = this.session.program.tensors[id];
+    const { dtype } = scene.value(id);
+    const spoken = (value, other) => spokenValue({ value, old: other, dtype, words });
+    const place = index && scene.indexLabels(id, index).map(({ text }) => text).join(', ');
+    const numbers = dtype === 'float';
+    return { name: scene.name(id), role: roleOf(name), place, old: spoken(old, now), now: spoken(now, old), numbers };
   }
 
   /** What to say of a cell that no arithmetic makes. */

@@ -7,13 +7,19 @@
  *   explanation: import('../explain.js').Explanation|null}} Cell
  *   `producer`: the step that makes the cell's tensor; `ids`: that step's inputs; `old`: the unedited value,
  *   if it is another; `block`: the folded block that the cell is the result of, on show as one step
+ *
+ * @typedef {{id: number, before: Tensor, after: Tensor, count?: number, index?: number[], old?: number, now?: number}}
+ *   Change   a result that differs from the unedited one: how many cells, and the one that moved most; without these
+ *   where the shape is another
+ * @typedef {import('../tensor.js').Tensor} Tensor
  */
 import { contributions } from '../contributions.js';
 import { explain, references } from '../explain.js';
-import { offset } from '../tensor.js';
+import { agree, indexOf, offset } from '../tensor.js';
 import { clamp } from './matrix.js';
 import { isParameter, lastPart, roleOf, roleOfAxis } from './roles.js';
 import { sameShape } from './session.js';
+import { t } from './text.js';
 
 const NOTHING = new Set();
 /** Cells that a chosen input cell reaches are looked for only where that takes no noticeable time. */
@@ -91,10 +97,9 @@ export class Scene {
   }
 
   /** The leading index at which a tensor is shown. */
-  lead(id) {
-    const { shape } = this.value(id);
+  lead(id, { shape } = this.value(id)) {
     return this.session
-      .axes(id)
+      .axes(id, shape.length)
       .slice(0, -2)
       .map((axis, k) => clamp(this.slices.get(axis) ?? 0, shape[k]));
   }
@@ -201,14 +206,63 @@ export class Scene {
     });
   }
 
-  #view(id) {
+  /** The step on show as its result before and after what the reader did, with the change between them where they are numbers. */
+  comparison(measures) {
+    const { session } = this;
+    const id = this.step.output;
+    const now = this.value(id);
+    const old = session.untouched.values[id];
+    const { cell } = this.chosen;
+    const shared = { measures, lit: NOTHING, fed: NOTHING, chosen: cell, replaced: false };
+    // Side by side, the same colour must mean the same number.
+    const named = (view, key, beside) => ({ ...view, ...shared, beside, name: t(key, { name: view.name }), fullName: `${view.fullName} ${key}` });
+    const views = [named({ ...this.#view(id, old, session.labelsBefore), before: null }, 'before', now)];
+    if (now.dtype === 'float' && sameShape(old, now)) {
+      const data = now.data.map((x, i) => (x === old.data[i] ? 0 : x - old.data[i]));
+      const change = { ...this.#view(id, { ...now, data }), before: null, probabilities: false };
+      views.push({ ...change, ...shared, name: t('change'), fullName: `${change.fullName} change` });
+    }
+    views.push(named(this.#view(id), 'after', old));
+    const said = t(session.changed.has(id) ? 'compare_sentence' : 'compare_same');
+    return { step: { sign: '+', said }, views };
+  }
+
+  /** @returns {Change[]} what differs from the unedited computation, in the order of the steps */
+  changes() {
+    const { run } = this.session;
+    if (this.known?.run !== run) this.known = { run, changes: this.#findChanges() };
+    return this.known.changes;
+  }
+
+  #findChanges() {
+    const { changed, steps, untouched } = this.session;
+    return steps
+      .map(({ output }) => output)
+      .filter((id) => changed.has(id))
+      .map((id) => {
+        const [before, after] = [untouched.values[id], this.value(id)];
+        if (!sameShape(before, after)) return { id, before, after };
+        let count = 0;
+        let most = 0;
+        let place = 0;
+        after.data.forEach((now, i) => {
+          const old = before.data[i];
+          if (agree(now, old)) return;
+          count++;
+          if (Math.abs(now - old) > most) [most, place] = [Math.abs(now - old), i];
+        });
+        const cell = { index: indexOf(after.shape, place), old: before.data[place], now: after.data[place] };
+        return { id, before, after, count, ...cell };
+      });
+  }
+
+  #view(id, tensor = this.value(id), labels = this.session.labels) {
     const { session } = this;
     const { name, vocabulary } = session.program.tensors[id];
-    const tensor = this.value(id);
-    const axes = session.axes(id).map((axis, k) => ({
+    const axes = session.axes(id, tensor.shape.length).map((axis, k) => ({
       name: axis,
       role: roleOfAxis(axis),
-      labels: session.axisLabels(axis, tensor.shape[k]),
+      labels: session.axisLabels(axis, tensor.shape[k], labels),
     }));
     const producer = session.producer(id);
     return {
@@ -217,7 +271,7 @@ export class Scene {
       role: roleOf(name),
       tensor,
       words: vocabulary,
-      lead: this.lead(id),
+      lead: this.lead(id, tensor),
       rowAxis: axes.at(-2) ?? null,
       columnAxis: axes.at(-1) ?? null,
       probabilities: ['softmax', 'softmax_averaged', 'hardmax', 'sigmoid'].includes(producer?.op),

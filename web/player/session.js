@@ -7,6 +7,7 @@
  */
 import { agree, replaceCell, toNested } from '../tensor.js';
 import { Blocks } from './blocks.js';
+import { History } from './history.js';
 import { t } from './text.js';
 
 /** @typedef {[string, number[], number|boolean]} Edit   tensor name, index, new value */
@@ -23,7 +24,9 @@ export class Session {
     if (this.untouched.steps.length === 0) throw new Error(t('empty_program'));
     /** Where each result is computed: the position of its step, by the tensor's id. */
     this.positions = new Map(program.steps.map(({ output }, i) => [output, i]));
+    this.history = new History();
     this.#adopt([], [], new Map(), this.untouched);
+    this.labelsBefore = this.labels;
     this.blocks = new Blocks(program.steps);
     this.step = this.#startStep(start);
     this.fold(fold);
@@ -31,6 +34,11 @@ export class Session {
 
   get steps() {
     return this.run.steps;
+  }
+
+  /** Whether anything is edited or switched on. */
+  get touched() {
+    return this.edits.length + this.breaks.length > 0;
   }
 
   /** A step number is brought into range; a name means the step that makes that result. */
@@ -87,14 +95,34 @@ export class Session {
     return toNested(this.run.values[this.program.find(name)]);
   }
 
-  /** Sets one cell; a value that cannot be set or computed is an error and changes nothing. */
-  set(name, index, value) {
-    const { edit, id, replaced } = this.#replace(this.run, name, index, value);
+  /** The edits and breaks that all values follow from. */
+  get state() {
+    return { edits: this.edits, breaks: this.breaks };
+  }
+
+  /**
+   * Sets one cell; a value that cannot be set or computed is an error and changes nothing.
+   * @param {string} [gesture]  see History.leave
+   */
+  set(name, index, value, gesture) {
+    const id = this.program.find(name);
+    const { edit, replaced } = this.#replace(id, this.run.values[id], index, value);
     const overrides = new Map(this.overrides).set(id, replaced);
     const run = this.program.run({ overrides, breaks: this.breaks });
-    const last = this.edits.at(-1);
-    const again = last && last[0] === edit[0] && String(last[1]) === String(edit[1]);
-    this.#adopt([...(again ? this.edits.slice(0, -1) : this.edits), edit], this.breaks, overrides, run);
+    this.history.leave(this.state, gesture);
+    this.#adopt([...this.#without(edit), edit], this.breaks, overrides, run);
+  }
+
+  /**
+   * The edits but for the last one of the same cell, if nothing is left of it: it came last, or it and all that came
+   * after it are of given values. (What an edited result was before its edit may follow from an edit before that.)
+   */
+  #without([name, index]) {
+    const { edits, program } = this;
+    const i = edits.findLastIndex((one) => one[0] === name && String(one[1]) === String(index));
+    const given = (edit) => !this.positions.has(program.find(edit[0]));
+    const gone = i >= 0 && (i === edits.length - 1 || edits.slice(i).every(given));
+    return gone ? edits.toSpliced(i, 1) : edits;
   }
 
   setBreak(name, on) {
@@ -102,22 +130,45 @@ export class Session {
   }
 
   reset() {
-    this.#adopt([], [], new Map(), this.untouched);
+    this.restore([], []);
   }
 
-  /** Computes the values that follow from a list of edits and a set of breaks. */
+  /** Goes to the state that follows from a list of edits and a set of breaks; the way back to this one is kept. */
   restore(edits, breaks) {
+    const { state } = this;
+    this.#replay(edits, breaks);
+    if (JSON.stringify(state) !== JSON.stringify(this.state)) this.history.leave(state);
+  }
+
+  /** Takes the last change back; false where there is none. */
+  undo() {
+    return this.#travel(this.history.back(this.state));
+  }
+
+  /** Does again what was taken back last; false where there is nothing. */
+  redo() {
+    return this.#travel(this.history.forward(this.state));
+  }
+
+  #travel(state) {
+    if (state) this.#replay(state.edits, state.breaks);
+    return state !== null;
+  }
+
+  #replay(edits, breaks) {
     const overrides = new Map();
     const checked = [];
-    let run = this.program.run({ overrides, breaks });
+    let run = null;
+    const now = () => (run ??= this.program.run({ overrides, breaks }));
     for (const [name, index, value] of edits) {
-      const { edit, id, replaced } = this.#replace(run, name, index, value);
+      const id = this.program.find(name);
+      const { edit, replaced } = this.#replace(id, overrides.get(id) ?? now().values[id], index, value);
       overrides.set(id, replaced);
-      run = this.program.run({ overrides, breaks });
+      run = null;
       checked.push(edit);
     }
     const known = this.program.breaks.map((item) => item.name);
-    this.#adopt(checked, known.filter((name) => breaks.includes(name)), overrides, run);
+    this.#adopt(checked, known.filter((name) => breaks.includes(name)), overrides, now());
   }
 
   #adopt(edits, breaks, overrides, run) {
@@ -133,20 +184,18 @@ export class Session {
   }
 
   /** A tensor with one other cell, and the edit in its stored form: full name, a word as its token id. */
-  #replace(run, name, index, value) {
-    const id = this.program.find(name);
+  #replace(id, now, index, value) {
     const { name: fullName, vocabulary } = this.program.tensors[id];
     const word = vocabulary ? vocabulary.indexOf(value) : -1;
     const stored = word < 0 ? value : word;
-    const replaced = replaceCell(run.values[id], index, stored);
+    const replaced = replaceCell(now, index, stored);
     const edit = [fullName, [...index], replaced.dtype === 'bool' ? Boolean(stored) : stored];
-    return { edit, id, replaced };
+    return { edit, replaced };
   }
 
   /** Axis names of a tensor as it is now; a break may have given it more axes than the program declares. */
-  axes(id) {
+  axes(id, rank = this.run.values[id].shape.length) {
     const declared = this.program.tensors[id].axes ?? [];
-    const rank = this.run.values[id].shape.length;
     return Array.from(
       { length: rank },
       (_, axis) => declared[axis - rank + declared.length] ?? `axis ${axis}`,
@@ -154,8 +203,8 @@ export class Session {
   }
 
   /** One label per position of an axis. */
-  axisLabels(axis, length) {
-    const labels = this.labels.get(axis);
+  axisLabels(axis, length, from = this.labels) {
+    const labels = from.get(axis);
     return labels && labels.length === length ? labels : Array.from({ length }, (_, i) => String(i));
   }
 }

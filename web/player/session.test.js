@@ -95,7 +95,74 @@ test('changing the same cell again replaces the last edit', () => {
   assert.deepEqual(s.edits, [['b', [0], 3]]);
   s.set('b', [1], 0);
   s.set('b', [0], 4);
-  assert.equal(s.edits.length, 3);
+  assert.deepEqual(s.edits, [['b', [1], 0], ['b', [0], 4]]);
+});
+
+test('an edit is kept where a later edit of a result rests on it', () => {
+  const s = session();
+  s.set('b', [0], 20);
+  s.set('total', [0, 1], 0); // fixes total as it is with 20
+  s.set('b', [0], 30);
+  assert.deepEqual(s.edits.map(([, , value]) => value), [20, 0, 30]);
+  const again = session();
+  again.restore(s.edits, []);
+  assert.deepEqual(again.nested('total'), s.nested('total'));
+  assert.equal(s.nested('total')[0][0], 21);
+});
+
+test('undo and redo go through the states one by one, and a new edit ends what could be redone', () => {
+  const s = session();
+  const seen = [s.nested('kept')];
+  const acts = [
+    () => s.set('a', [0, 0], 5),
+    () => s.set('a', [0, 0], 6),
+    () => s.setBreak('multiply', true),
+    () => s.set('half', [1, 1], 0),
+    () => s.reset(),
+  ];
+  for (const act of acts) seen.push((act(), s.nested('kept')));
+  for (let i = acts.length - 1; i >= 0; i--) {
+    assert.equal(s.undo(), true);
+    assert.deepEqual(s.nested('kept'), seen[i]);
+  }
+  assert.equal(s.undo(), false);
+  assert.deepEqual([s.edits, s.breaks, s.changed.size], [[], [], 0]);
+  for (let i = 1; i < seen.length; i++) {
+    assert.equal(s.redo(), true);
+    assert.deepEqual(s.nested('kept'), seen[i]);
+  }
+  assert.equal(s.redo(), false);
+  s.undo();
+  s.set('b', [0], 1);
+  assert.equal(s.redo(), false);
+});
+
+test('what cannot be computed leaves no step back, and neither does what changes nothing', () => {
+  const s = session();
+  assert.throws(() => s.set('two', [], 0));
+  s.reset();
+  s.restore([], []);
+  assert.equal(s.history.past.length, 0);
+});
+
+test('the pulls of one slider are one step back; another edit between them parts them', () => {
+  const s = session();
+  for (const value of [1, 2, 3]) s.set('b', [0], value, 'slide b');
+  s.set('a', [0, 0], 9);
+  for (const value of [4, 5]) s.set('b', [0], value, 'slide b');
+  const values = [];
+  do values.push(s.nested('b')[0]);
+  while (s.undo());
+  assert.deepEqual(values, [5, 3, 3, 10]);
+});
+
+test('a hundred steps back are kept', () => {
+  const s = session();
+  for (let i = 0; i < 250; i++) s.set('b', [0], i);
+  let count = 0;
+  while (s.undo()) count++;
+  assert.equal(count, 100);
+  assert.equal(s.nested('b')[0], 149);
 });
 
 test('reset gives back the values of the program', () => {

@@ -16,8 +16,9 @@ export function placeOf(scene, { id, index }) {
     .reduce((said, { axis, text }) => t('place_leading', { place: said, axis, label: text }), place);
 }
 
-export function spokenStep(scene) {
+export function spokenStep(scene, comparing = false) {
   const { session, step } = scene;
+  if (comparing) return t('spoken_compare', { name: scene.name(step.output) });
   if (step.block) {
     const { first, last, name } = step.block;
     return t('spoken_block', { first: first + 1, step: last + 1, steps: session.steps.length, name });

@@ -11,6 +11,10 @@ export const TEXT = {
   next: 'Next step',
   play: 'Play',
   pause: 'Pause',
+  undo: 'Undo (Ctrl+Z)',
+  redo: 'Redo (Ctrl+Shift+Z)',
+  compare: 'Compare',
+  compare_hint: 'Show the result before and after your edits and switches, side by side (C)',
   reset: 'Reset',
   reset_hint: 'Undo every edit and switch (R)',
   position: 'Step {step} of {steps}',
@@ -37,7 +41,9 @@ export const TEXT = {
   replaced: 'set by hand',
   replaced_hint: 'This result was edited, so it no longer follows its inputs. Reset to connect it again.',
   changed_cell: '{value}, changed from {old} to {now}',
+  changed_cell_by: '{value}, changed from {old} to {now}, by {by}',
   changed_title: 'was {old}, now {now}',
+  changed_title_by: 'was {old}, now {now}: {by}',
   allowed: 'may attend',
   masked: 'masked',
   token_cell: '{word}, token {id}',
@@ -57,6 +63,7 @@ export const TEXT = {
   overridden: 'You set this result by hand. It no longer follows its inputs; Reset connects it again.',
   overridden_by_break: 'A switch that is on replaces this result, so it does not follow its inputs.',
   was: 'was {old}',
+  was_by: 'was {old}: {by}',
   more_terms: '… {count} more …',
   more_terms_hint: 'Show all {count} terms',
   edit: 'Edit',
@@ -84,6 +91,25 @@ export const TEXT = {
   break_undone: 'This switch cannot be used here, so it was turned off again: {reason}',
   dismiss: 'Close this message',
   spoken_reset: 'All edits and switches were undone.',
+  spoken_undo: 'Undone. {edits} edits and {breaks} switches are left.',
+  spoken_redo: 'Done again. {edits} edits and {breaks} switches are on.',
+  nothing_to_undo: 'There is nothing to undo.',
+  nothing_to_redo: 'There is nothing to do again.',
+
+  // before and after
+  spoken_compare: '{name}, before and after.',
+  nothing_to_compare: 'Nothing is changed yet, so there is nothing to compare.',
+  before: '{name} before',
+  change: 'change',
+  after: '{name} now',
+  compare_sentence: 'The result without your edits and switches, and with them.',
+  compare_same: 'Your edits and switches leave this result as it is.',
+  changes: 'What changed',
+  changes_count: '{count} of {size} cells',
+  changes_shape: 'another shape: {old} became {now}',
+  changes_most: 'most at [{place}]: {old} → {now}',
+  changes_most_by: 'most at [{place}]: {old} → {now}, {by}',
+  changes_more: '… {count} more results …',
   spoken_edit: '{place} is now {value}; {count} results changed.',
 
   // break it
@@ -93,10 +119,12 @@ export const TEXT = {
   caught_by: 'Caught by the test {test}',
 
   // legend and help
-  legend_changed: 'changed',
-  legend_changed_hint: 'differs from the computation without your edits and switches',
+  legend_changed: 'changed: more, or another value',
+  legend_less: 'changed: less',
+  legend_changed_hint: 'differs from the computation without your edits and switches; point at the cell to see by how much',
   legend_lit: 'makes the chosen cell',
   legend_fed: 'made from the chosen cell',
+  share: 'Share',
   help: 'Keyboard',
   key_action: 'What it does',
   key_name: 'Key',
@@ -111,6 +139,11 @@ export const TEXT = {
   empty_program: 'the computation has no steps',
   bad_fold: 'the fold {fold} is not a scope of this computation, or not a list of scopes',
   bad_start: 'the start {start} is neither a step number nor the name of a result',
+
+  // an element whose data are loaded on a click
+  load: 'Load the player ({size} MB)',
+  tables: 'Numbers of this example, as tables',
+  load_failed: 'It could not be loaded ({reason}). Nothing is lost; try again later.',
 
   // the word map
   broken_map: 'This map cannot be shown; its words are listed below. What is wrong: {reason}',
@@ -138,16 +171,13 @@ export const TEXT = {
   // the page that translates, whose other texts come with it
   broken_translator: 'The page cannot translate here; some translations are printed below. What is wrong: {reason}',
 
+  // the training timeline, whose other texts come with it
+  broken_timeline: 'This timeline cannot be shown; its last moment is listed below. What is wrong: {reason}',
+
   // the ledger
   broken_ledger: 'This ledger cannot be shown; its counts are listed below. What is wrong: {reason}',
-  lg_title: 'What a Transformer costs',
   lg_presets: 'Start from',
   lg_more: 'More settings',
-  lg_block: 'block',
-  lg_parameters: 'parameters',
-  lg_flops: 'FLOPs per token',
-  lg_total: 'all',
-  lg_sum: '{parameters} parameters; {flops} FLOPs for each token of the target.',
   lg_kept: 'The counts below are still those of the last configuration that is possible.',
   lg_problem: '{name} is {value}; {rule}',
 
@@ -169,6 +199,10 @@ export const KEYS = [
   ['[  ]', 'previous, next step'],
   ['P', 'play, pause'],
   ['R', 'undo every edit and switch'],
+  ['Ctrl + Z', 'undo the last edit or switch (on a Mac ⌘ + Z)'],
+  ['Ctrl + Shift + Z', 'do it again'],
+  ['C', 'compare before and after'],
+  ['S', 'share: link, code, picture, table'],
   ['?', 'show or hide this list'],
   ['← ↑ ↓ →', 'move between cells; in the list of steps: fold, move, unfold'],
   ['Home  End', 'first, last cell of the row'],

@@ -246,6 +246,31 @@ test('breaks: another op, other attributes, other inputs, another value, another
   assert.deepEqual(program.labels(words.values).get('src'), ['Jerry', 'chase']);
 });
 
+test('of two breaks that edit one tensor the later one counts, as if the other were off', () => {
+  const json = attention();
+  // Each of them alone fits the recorded step; the second would not fit what the first leaves of it.
+  json.breaks.push({ ...json.breaks[0], name: 'scale again', edits: [{ tensor: 'scaled', op: 'scale' }] });
+  json.breaks.push({ ...json.breaks[0], name: 'give', edits: [{ tensor: 'scaled', value: [[1, 2, 3]] }] });
+  const program = parseProgram(json);
+  const scaled = (...breaks) => value(program, program.run({ breaks }), 'scaled');
+  assert.deepEqual(scaled('forget to scale', 'scale again'), scaled());
+  assert.deepEqual(scaled('scale by the keys', 'scale again', 'give'), [[1, 2, 3]]);
+});
+
+test('of two breaks that give one leaf a value each changes the cells that it has otherwise', () => {
+  const json = attention();
+  const leaf = json.tensors.find(({ data, dtype }) => data && dtype === 'float');
+  const nested = toNested(parseProgram(json).tensors[json.tensors.indexOf(leaf)].value);
+  const changed = (j, x) => [nested[0].map((old, k) => (k === j ? x : old)), ...nested.slice(1)];
+  const edit = (name, value) => ({ ...json.breaks[0], name, edits: [{ tensor: leaf.name, value }] });
+  json.breaks.push(edit('one', changed(0, 70)), edit('other', changed(1, 80)), edit('again', changed(0, 90)));
+  const program = parseProgram(json);
+  const first = (...breaks) => value(program, program.run({ breaks }), leaf.name)[0].slice(0, 2);
+  assert.deepEqual(first('one', 'other'), [70, 80]);
+  assert.deepEqual(first('one', 'other', 'again'), [90, 80]);
+  assert.deepEqual(first('other'), [nested[0][0], 80]);
+});
+
 test('two breaks at once, and an edit on top of a break', () => {
   const program = parseProgram(attention());
   const both = program.run({ breaks: ['forget to scale', 'forget the mask'] });

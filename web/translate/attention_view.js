@@ -1,7 +1,7 @@
 /** Cross-attention, drawn as lines between the written words and those of the source, and as a table. */
 import { h, setAttribute } from '../player/dom.js';
 import { format } from '../tensor.js';
-import { Choice, section, svg } from './parts.js';
+import { Choice, section, strength, svg } from './parts.js';
 import { t } from './text.js';
 
 const ROW = 28;
@@ -128,10 +128,3 @@ export class AttentionView {
     );
   }
 }
-
-/** The class of a cell's tone: ten strengths, none for almost nothing. */
-export function strength(x) {
-  const level = Math.round(x * 10);
-  return level > 0 ? `.share.s${level}` : '';
-}
-

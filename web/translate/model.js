@@ -120,27 +120,12 @@ export class Model {
 
   /** The breaks of a player's payload that stand for what is switched off here. */
   switchedOn({ breaks }, without) {
-    return breaks.filter(({ name }) => without.includes(name.split('; ')[0]));
+    return breaks.filter(({ name }) => without.includes(name));
   }
 
-  /** Of the breaks those that are on, one for each attention; and those that take no head away, on or off. */
+  /** Of the breaks those that are on; and those that take no head away, on or off. */
   #breaks(without) {
-    const merged = new Map();
-    for (const item of this.json.breaks) {
-      if (!without.includes(item.name) && this.heads.has(item.name)) continue;
-      const key = item.edits[0].tensor;
-      const other = merged.get(key);
-      if (!other) merged.set(key, item);
-      else {
-        const gate = other.edits[1].value.map((plane, k) => [[plane[0][0] && item.edits[1].value[k][0][0]]]);
-        merged.set(key, {
-          ...other,
-          name: `${other.name}; ${item.name}`,
-          edits: [other.edits[0], { ...other.edits[1], value: gate }],
-        });
-      }
-    }
-    return [...merged.values()];
+    return this.json.breaks.filter(({ name }) => without.includes(name) || !this.heads.has(name));
   }
 }
 

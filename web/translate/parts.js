@@ -16,6 +16,12 @@ export function share(x) {
   return x > 0 && x < 0.005 ? '< 0.01' : format(x);
 }
 
+/** The class of a cell's tone: ten strengths, none for almost nothing. */
+export function strength(x) {
+  const level = Math.round(x * 10);
+  return level > 0 ? `.share.s${level}` : '';
+}
+
 /** One of a few, as in the player: radio buttons in a row. */
 export class Choice {
   static #count = 0;

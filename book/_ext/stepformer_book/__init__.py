@@ -1,16 +1,23 @@
 """What this book adds to Sphinx: the map of the machine, players, the ledger and the translator, tables, page heads."""
 
 from stepformer_book import (
+    break_it,
     concordance,
     data_scripts,
     figures,
+    folded_inputs,
+    four_machines,
     front_door,
     grammar,
+    heavy_payloads,
     ledger,
+    lessons,
     machine_map,
     ops_table,
     page_head,
     player,
+    question_bank,
+    report_error,
     theme_files,
     translator,
     typography,
@@ -20,7 +27,8 @@ from stepformer_book import (
 def setup(app) -> dict:
     """Register all parts."""
     for part in (
-        concordance, data_scripts, figures, front_door, grammar, ledger, machine_map, player, ops_table, page_head,
+        break_it, concordance, data_scripts, figures, folded_inputs, four_machines, front_door, grammar,
+        heavy_payloads, ledger, lessons, machine_map, player, ops_table, page_head, question_bank, report_error,
         theme_files, translator, typography,
     ):  # fmt: skip
         part.setup(app)

@@ -1,13 +1,15 @@
-"""`{ledger}`: a form that counts what a Transformer costs. `{table-3}`: the paper's counts and what they imply."""
+"""`{ledger}` and `{training-ledger}`: forms that count what a Transformer costs, and what it costs to train it.
 
-from html import escape
+`{table-3}`: the paper's counts and what they imply.
+"""
 
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
+from stepformer import training_ledger
 from stepformer.examples.table_3 import ROWS, vocabularies
 from stepformer.model_ledger import ledger, payload, write_number
-from stepformer.widgets.dual import element
+from stepformer.widgets.ledger_view import ledger_html
 from stepformer_book.ops_table import row
 
 PAPERS_VOCABULARY = 37_000
@@ -15,17 +17,20 @@ FITTING_VOCABULARY = 41_100
 HEADINGS = ("Row", "The paper: millions", "Vocabularies that give it", "Counted with 41,100 words", "With 37,000")
 
 
-def ledger_html() -> str:
+def model_ledger_html() -> str:
     """The element, and inside it the count of the base model for readers without JavaScript."""
     count = ledger()
     total = {"block": "all", "parameters": count.parameters, "flops_per_token": count.flops_per_token}
-    lines = "".join(
-        f"<tr><th>{escape(line['block'])}</th><td>{write_number(line['parameters'])}</td>"
-        f"<td>{write_number(line['flops_per_token'])}</td></tr>"
+    rows = [
+        (line["block"], write_number(line["parameters"]), write_number(line["flops_per_token"]))
         for line in [*count.by_block, total]
-    )
-    table = f"<table><tr><th>block</th><th>parameters</th><th>FLOPs per token</th></tr>{lines}</table>"
-    return element("stepformer-ledger", payload(), f'<div class="stepformer-fallback">{table}</div>')
+    ]
+    return ledger_html(payload(), ("block", "parameters", "FLOPs per token"), rows)
+
+
+def training_ledger_html() -> str:
+    """The same for a training: base on a million pairs."""
+    return ledger_html(training_ledger.payload(), ("what", "how much"), training_ledger.lines())
 
 
 class LedgerDirective(SphinxDirective):
@@ -34,7 +39,19 @@ class LedgerDirective(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return it as HTML."""
         self.env.note_reread()
-        return [nodes.container("", nodes.raw("", ledger_html(), format="html"), classes=["live-player"])]
+        return [nodes.container("", nodes.raw("", self.html(), format="html"), classes=["live-player"])]
+
+    def html(self) -> str:
+        """What stands on the page."""
+        return model_ledger_html()
+
+
+class TrainingLedgerDirective(LedgerDirective):
+    """The ledger of a training as a live element."""
+
+    def html(self) -> str:
+        """What stands on the page."""
+        return training_ledger_html()
 
 
 class Table3Directive(SphinxDirective):
@@ -61,4 +78,5 @@ class Table3Directive(SphinxDirective):
 def setup(app) -> None:
     """Register the directives."""
     app.add_directive("ledger", LedgerDirective)
+    app.add_directive("training-ledger", TrainingLedgerDirective)
     app.add_directive("table-3", Table3Directive)

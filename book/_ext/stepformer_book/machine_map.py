@@ -147,7 +147,8 @@ LIT = {
     "12_decoder": DECODER_LAYER,
     "13_output": ("linear", "softmax"),
     **dict.fromkeys(
-        ("14_transformer", "15_gradients", "16_training", "17_decoding_and_evaluation", "18_looking_inside"),
+        ("14_transformer", "15_gradients", "16_training", "17_decoding_and_evaluation", "18_looking_inside",
+         "19_scaling_up"),
         tuple(BLOCKS),
     ),
 }

@@ -9,8 +9,12 @@ from docutils import nodes
 SITE = "stepformer"
 CARD = "social-card.png"
 LONGEST_DESCRIPTION = 200
-TRANSLATOR = "<stepformer-translator"
-ELEMENTS = ("<stepformer-player", "<stepformer-exercise", "<stepformer-word-map", "<stepformer-ledger", TRANSLATOR)
+# Elements whose script comes after that of all others, from which it takes the engine.
+OWN_SCRIPTS = {
+    "<stepformer-translator": "stepformer-translate.js",
+    "<stepformer-timeline": "stepformer-timeline.js",
+}
+ELEMENTS = ("<stepformer-player", "<stepformer-exercise", "<stepformer-word-map", "<stepformer-ledger", *OWN_SCRIPTS)
 # A result comes with an excerpt of its page, which a browser may not fetch when the book is read from a disk.
 SEARCH_FROM_DISK = 'if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;'
 
@@ -47,9 +51,9 @@ def add_head(app, pagename, templatename, context, doctree) -> None:
     context["metatags"] = context.get("metatags", "") + "\n".join(tags)
     if any(element in context.get("body", "") for element in ELEMENTS):
         app.add_js_file("stepformer.js", loading_method="defer")
-    if TRANSLATOR in context.get("body", ""):
-        # It takes the engine from the first script, and comes after it.
-        app.add_js_file("stepformer-translate.js", loading_method="defer", priority=600)
+    for element, script in OWN_SCRIPTS.items():
+        if element in context.get("body", ""):
+            app.add_js_file(script, loading_method="defer", priority=600)
     if pagename == "search":
         app.add_js_file(None, body=SEARCH_FROM_DISK)
 

@@ -13,7 +13,7 @@ EXAMPLES = """examples:
   stepformer evaluate --model base --data grammar --split longer --beam 4
   stepformer evaluate --split negation --limit 200 --json
   stepformer evaluate --model runs/hsk/model --data hsk --report report
-  stepformer evaluate --model small --model runs/gru/model --report comparison
+  stepformer evaluate --model small --model gru --report comparison
   stepformer evaluate --data pairs.tsv
 
 A file of pairs has two columns, English and Chinese, with a tab between them; - reads it from standard input.
@@ -43,7 +43,7 @@ def add(commands: Any) -> None:
         "--model",
         action="append",
         metavar="MODEL",
-        help="small, base, or the folder of a model; given "
+        help="small, base, gru, gru_attention, or the folder of a model; given "
         "again, another one to compare the first with (default: small)",
     )
     parser.add_argument("--data", default="grammar", help="grammar, hsk, or a file of pairs (default: grammar)")

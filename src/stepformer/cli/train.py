@@ -19,8 +19,9 @@ Ctrl-C lets the step end, writes a checkpoint and stops; --resume goes on as if 
 loses the steps since the last checkpoint (budget.checkpoint_every). The trained model is in DIR/model, the log in
 DIR/log.jsonl.
 
-Under torchrun the processes share every batch; the number of them changes the last digits only, and --resume goes on
-with any number. For memory and speed there are compute.parts, recompute, precision, compile and device (--show).
+Under torchrun the processes share every batch, and --resume goes on with any number of them. Their number changes last
+digits, of which a long training of a large model makes much; with compute.parts = 2 one process gives the bits of two.
+For memory and speed there are compute.parts, recompute, precision, compile and device (--show).
 
 exit codes: 0 trained, 1 data or checkpoint broken or the loss no number, 2 settings that do not fit, 130 stopped and
 saved"""
@@ -43,7 +44,7 @@ def add(commands: argparse._SubParsersAction) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     source = parser.add_mutually_exclusive_group()
-    source.add_argument("--preset", metavar="NAME", help="core, small, base or hsk: a configuration of the package")
+    source.add_argument("--preset", metavar="NAME", help="core, small, base, gru, gru_attention or hsk")
     source.add_argument("--config", metavar="FILE", type=Path, help="a TOML file; --show prints one to begin with")
     parser.add_argument("--data", metavar="SOURCE", help="grammar, hsk, or a TSV file with two columns: data.source")
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="settings",

@@ -50,7 +50,7 @@ def add(commands: argparse._SubParsersAction) -> None:
         "  stepformer translate - < english.txt > chinese.txt\n"
         "  stepformer translate --file english.txt --json\n"
         '  stepformer translate "The cat is sleeping." --sample --temperature 1.5 --seed 7\n\n'
-        "small and base know the words of the grammar only (stepformer data grammar shows some of its sentences), and\n"
+        "The package's models know the words of the grammar only (stepformer data grammar shows some sentences), and\n"
         "each sentence with its full stop or question mark: without one they often say everything twice.\n\n"
         "exit codes: 0 all well, unknown words included; 1 the model or the file can not be read; 2 wrong usage, or a\n"
         "line that could not be read as it is: no UTF-8, too long, control characters, unknown signs. Such a line is\n"
@@ -60,7 +60,10 @@ def add(commands: argparse._SubParsersAction) -> None:
     parser.add_argument("texts", nargs="*", metavar="TEXT", help="a sentence; - reads standard input, line by line")
     parser.add_argument("--file", metavar="FILE", help="read sentences from a file, line by line; UTF-8")
     parser.add_argument(
-        "--model", default="small", metavar="MODEL", help="the folder of a model, or small or base (default: small)"
+        "--model",
+        default="small",
+        metavar="MODEL",
+        help="the folder of a model, or small, base, gru or gru_attention (default: small)",
     )
     parser.add_argument("--beam", type=_width, metavar="N",
                         help="beam size; 1 is greedy search (default: 1; with --n-best, at least 4)")  # fmt: skip

@@ -1,10 +1,14 @@
 """The test sets that models are judged by: the grammar's, the HSK sentences, and files of pairs."""
 
+import functools
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from stepformer.data.pair import Pair
+
+if TYPE_CHECKING:
+    from stepformer.data.grammar import Corpus
 
 HSK_SPLITS = ("test", "dev", "train")
 
@@ -30,20 +34,30 @@ def of_grammar(split: str = "random", record: Mapping[str, Any] | None = None) -
         settings = {}
     named = {"all": grammar.ALL, "core": grammar.CORE}
     phenomena = {one for name in settings.get("phenomena") or ["all"] for one in named.get(name, [name])}
-    drawn = {name: settings[name] for name in ("seed", "script", "clauses") if settings.get(name) is not None}
+    drawn = {name: settings[name] for name in ("seed", "script") if settings.get(name) is not None}
+    if settings.get("clauses") is not None:
+        drawn["clauses"] = tuple(settings["clauses"])
     # The test sets do not depend on the size of training, so nothing of that is drawn.
     n_dev = settings.get("n_dev", 500) if split == "dev" else 0
-    corpus = grammar.corpus(n_train=0, n_dev=n_dev, phenomena=phenomena, **drawn)
+    corpus = _corpus(n_train=0, n_dev=n_dev, phenomena=frozenset(phenomena), **drawn)
     if split in corpus.test:
-        return corpus.test[split]
+        return list(corpus.test[split])
     if split == "dev":
-        return corpus.dev
+        return list(corpus.dev)
     if split in phenomena and (found := corpus.test_of(split)):
         return found
     raise ValueError(
         f"the grammar has no split {split!r}; it has dev, {', '.join(corpus.test)}, and for each phenomenon one: "
         f"{', '.join(sorted(phenomena))}."
     )
+
+
+@functools.cache
+def _corpus(**settings: Any) -> "Corpus":
+    """Drawn once: whoever asks for one split often asks for the next."""
+    from stepformer.data import grammar
+
+    return grammar.corpus(**settings)
 
 
 def of_hsk(split: str = "test") -> list[Pair]:

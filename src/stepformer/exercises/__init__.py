@@ -6,9 +6,9 @@
 from collections.abc import Callable
 from importlib import import_module
 
-from stepformer.exercises.exercise import Choice, Code, Feedback, Number, Wrong
+from stepformer.exercises.exercise import LEVELS, Choice, Code, Feedback, Number, Wrong
 
-__all__ = ["CHAPTERS", "Choice", "Code", "Feedback", "Number", "Wrong", "check", "find", "show"]
+__all__ = ["CHAPTERS", "LEVELS", "Choice", "Code", "Feedback", "Number", "Wrong", "check", "find", "of_chapter", "show"]
 
 CHAPTERS = (
     "what_you_need",
@@ -29,6 +29,8 @@ CHAPTERS = (
     "gradients",
     "training",
     "decoding_and_evaluation",
+    "looking_inside",
+    "scaling_up",
 )
 """Modules of this package that hold exercises; each has a tuple EXERCISES."""
 
@@ -48,10 +50,22 @@ def find(exercise_id: str) -> Number | Choice | Code:
     chapter = exercise_id.split(".")[0]
     if chapter not in CHAPTERS:
         raise KeyError(f"No chapter {chapter!r} has exercises. These have: {', '.join(CHAPTERS)}.")
-    known = {exercise.id: exercise for exercise in import_module(f"stepformer.exercises.{chapter}").EXERCISES}
+    known = {exercise.id: exercise for exercise in of_chapter(chapter)}
     if exercise_id not in known:
         raise KeyError(f"There is no exercise {exercise_id!r}. There are: {', '.join(known)}.")
     return known[exercise_id]
+
+
+def of_chapter(chapter: str) -> tuple[Number | Choice | Code, ...]:
+    """All exercises of a chapter.
+
+    Args:
+        chapter: one of `CHAPTERS`.
+
+    Returns:
+        The exercises, in the order of the chapter's file.
+    """
+    return import_module(f"stepformer.exercises.{chapter}").EXERCISES
 
 
 def show(exercise_id: str):

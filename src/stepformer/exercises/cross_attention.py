@@ -12,6 +12,7 @@ _N_TGT, _N_SRC = 9, 6
 
 SHAPE = Number(
     id="cross_attention.shape",
+    level="recall",
     question="A source of 6 tokens is translated into 9 tokens, with d_model 10, d_k 5 and d_v 7. How many rows and "
     "columns have the weights, and how many the output?",
     answer=[_N_TGT, _N_SRC, _N_TGT, _D_V],
@@ -72,6 +73,7 @@ SAVED = Number(
 
 MASK = Choice(
     id="cross_attention.mask",
+    level="recall",
     question="In a batch, the source of one pair is “Tom run <pad>” and its target is “汤姆 跑 <eos> <pad>”. What must "
     "the mask of cross-attention hide?",
     choices=[
@@ -92,6 +94,7 @@ MASK = Choice(
 
 LAYERS = Choice(
     id="cross_attention.layers",
+    level="recall",
     question="An encoder has six layers and a decoder has six. What does the cross-attention of decoder layer 2 read?",
     choices=[
         "The output of encoder layer 2, its counterpart.",

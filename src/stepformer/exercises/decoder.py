@@ -10,6 +10,7 @@ _N_SRC, _N_TGT = 6, 8
 
 SHAPES = Number(
     id="decoder.shapes",
+    level="recall",
     question=f"The source has {_N_SRC} tokens, and the decoder reads {_N_TGT}. What are the shapes of the weights in "
     "its two attentions, for one head?",
     answer=[_N_TGT, _N_TGT, _N_TGT, _N_SRC],
@@ -33,6 +34,7 @@ _SHORT = examples.TARGET_BATCH[0]
 
 ANSWERS = Number(
     id="decoder.answers",
+    level="recall",
     question="A target in a batch has the ids 1 3 5 2 0: <bos> 汤姆 追逐 <eos> <pad>. The decoder reads 1 3 5 2. What "
     "is each of its four rows to answer?",
     answer=_SHORT[1:],
@@ -67,6 +69,7 @@ COUNTED = Number(
 
 LEAK = Number(
     id="decoder.leak",
+    level="think",
     question="A decoder reads 6 tokens, at positions 0 to 5. You change the one at position 2. In how many of its 6 "
     "rows may a number change? And in how many without a causal mask?",
     answer=[4, 6],
@@ -110,6 +113,7 @@ _N = 20
 
 PASSES = Number(
     id="decoder.passes",
+    level="think",
     question=f"A target of {_N} tokens, <eos> included. How often does the decoder run in a training step, and how "
     "often when it writes the target itself? And how many rows does it compute in all when it writes: if it computes "
     "the whole prefix each time, and if it keeps the old keys and values?",

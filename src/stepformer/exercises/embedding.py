@@ -12,6 +12,7 @@ _MOUSE = examples.COMPARED_WORDS.index("mouse")
 
 WIDTHS = Number(
     id="embedding.widths",
+    level="recall",
     question="A model has a vocabulary of 10,000 words and d_model = 512. How many numbers has the one-hot vector of a "
     "word, and how many has the vector that the first layer gets?",
     answer=[10_000, 512],
@@ -30,6 +31,7 @@ WIDTHS = Number(
 
 ROWS_THAT_LEARN = Number(
     id="embedding.rows_that_learn",
+    level="think",
     question="A table has 7 rows, one for each word of the vocabulary. A training step sees the sentence "
     "Tom chase Jerry chase Tom, and the optimiser is plain gradient descent. How many rows can change?",
     answer=len({2, 3, 4}),
@@ -74,6 +76,7 @@ MOUSE_ANIMAL = Number(
 
 LONGEST_MATCH = Choice(
     id="embedding.longest_match",
+    level="compute",
     question="The vocabulary holds 研究, 研究生, 生命, 命, 起源. Longest match takes, from the left, the longest "
     "piece that fits. How does it split 研究生命起源 (to study the origin of life)?",
     choices=["研究 / 生命 / 起源", "研究生 / 命 / 起源", "研 / 究 / 生 / 命 / 起 / 源"],
@@ -108,6 +111,7 @@ ANALOGY = Choice(
 
 ONE_VECTOR = Choice(
     id="embedding.one_vector",
+    level="recall",
     question="In Tom chases Jerry the verb means to run after. In the name JPMorgan Chase it is a bank. What does the "
     "table give for the word in each of the two?",
     choices=[

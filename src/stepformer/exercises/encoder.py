@@ -57,6 +57,7 @@ WHO_NOTICES = Choice(
 
 SHAPE = Number(
     id="encoder.shape",
+    level="recall",
     question="7 tokens, d_model 512, d_ff 2048, 6 layers. What is the shape of what leaves the last layer?",
     answer=[_TOKENS, _D_MODEL],
     fields=["rows", "columns"],

@@ -10,6 +10,7 @@ _WIDTH = 48
 
 BRIDGE = Number(
     id="encoder_decoder.bridge",
+    level="recall",
     question=f"The states of encoder and decoder are {_WIDTH} numbers wide. How many numbers does the encoder hand "
     "over for "
     "a sentence of 3 words, and how many for one of 60?",
@@ -58,6 +59,7 @@ LOUDER = Number(
 
 SHIFT = Choice(
     id="encoder_decoder.shift",
+    level="recall",
     question="In training, the decoder is to predict 汤姆 跑 <eos>. What does it read?",
     choices=["汤姆 跑 <eos>", "<bos> 汤姆 跑", "<bos> 汤姆 跑 <eos>", "<bos> <bos> <bos>"],
     answer=1,
@@ -76,6 +78,7 @@ _SOURCE, _TARGET = 30, 25
 
 IN_A_ROW = Number(
     id="encoder_decoder.in_a_row",
+    level="think",
     question=f"A source of {_SOURCE} tokens, a target of {_TARGET}, a training step with the target known. How many "
     "steps of "
     "the two networks must be computed one after the other? And how many if the decoder may also look at all encoder "
@@ -100,6 +103,7 @@ IN_A_ROW = Number(
 
 ROOM = Number(
     id="encoder_decoder.room",
+    level="think",
     question="Suppose each number of the context can be told apart in 100 steps. There are 10 words, and a sentence "
     "has 10 of "
     "them. How many numbers must the context have at the least, so that every sentence could have a context of its "

@@ -15,6 +15,12 @@ import numpy as np
 from stepformer.formatting import stable_round
 
 FORMAT = "stepformer.exercise/1"
+LEVELS = {
+    "recall": "what the chapter says, found again in another example",
+    "compute": "a number or a short procedure, with a pencil",
+    "think": "why it is so, what would follow, or a function to write",
+}
+"""What an exercise asks for, from the first to the last."""
 KEPT_DECIMALS = 6
 """Answers are stored with so many decimals: enough for every tolerance, and the same on every CPU."""
 
@@ -52,6 +58,7 @@ class Number:
         fields: one label per number.
         hint: a nudge, shown on request.
         near: what to say to any other number.
+        level: one of `LEVELS`.
     """
 
     id: str
@@ -63,6 +70,7 @@ class Number:
     fields: Sequence[str] = ("Answer",)
     hint: str = ""
     near: str = "Not yet. Look at the row, the column and each product once more."
+    level: str = "compute"
 
     def check(self, answer: float | Sequence[float]) -> Feedback:
         """Judge an answer.
@@ -117,6 +125,7 @@ class Choice:
         wrong: `Wrong(position, message)` for the others.
         right: what to say to the right answer.
         hint: a nudge, shown on request.
+        level: one of `LEVELS`.
     """
 
     id: str
@@ -126,6 +135,7 @@ class Choice:
     wrong: Sequence[Wrong]
     right: str
     hint: str = ""
+    level: str = "think"
 
     def check(self, answer: int) -> Feedback:
         """Judge a choice.
@@ -165,6 +175,7 @@ class Code:
         wrong: `Wrong(function, message)` for known mistakes.
         right: what to say to a correct function.
         tolerance: largest absolute difference in any number.
+        level: one of `LEVELS`.
     """
 
     id: str
@@ -174,6 +185,7 @@ class Code:
     wrong: Sequence[Wrong]
     right: str
     tolerance: float = 1e-9
+    level: str = "think"
 
     def check(self, function: Callable) -> Feedback:
         """Run the reader's function on every case and recognise known mistakes.

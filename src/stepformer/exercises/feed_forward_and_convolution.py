@@ -143,6 +143,7 @@ PATH = Choice(
 
 ALONE = Choice(
     id="feed_forward_and_convolution.alone",
+    level="recall",
     question="In “Tom chase Jerry” you replace Jerry by sleep. Which rows of the feed-forward network's output change?",
     choices=["All three", "The last row only", "The last two", "None"],
     answer=1,

@@ -88,6 +88,7 @@ BIAS = Number(
 
 KINK = Number(
     id="gradients.kink",
+    level="think",
     question="You measure the slope of ReLU at exactly 0 by a finite difference with h = 0.01. What do you get?",
     answer=0.5,
     wrong=[
@@ -102,6 +103,7 @@ KINK = Number(
 
 SHAPE = Choice(
     id="gradients.shape",
+    level="recall",
     question="There are 3 queries and 4 keys of width 5. The gradient of the scores is 3 × 4. Which product is the "
     "gradient of the keys?",
     choices=[

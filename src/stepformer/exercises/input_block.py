@@ -53,6 +53,7 @@ LENGTHS = Number(
 
 DECODER_INPUT = Choice(
     id="input_block.decoder_input",
+    level="recall",
     question="A trained model is translating. It has written 汤姆 and 追逐. What is looked up in the output embedding "
     "for the next step?",
     choices=[
@@ -74,6 +75,7 @@ DECODER_INPUT = Choice(
 
 SAME_PLACE = Choice(
     id="input_block.same_place",
+    level="recall",
     question="In the first player, make the source Tom chase Tom. Which rows of Tom are equal?",
     choices=[
         "The two rows in embedded, in scaled and in with_positions.",

@@ -12,6 +12,7 @@ _CAST_WIDTH, _CAST_HEADS = 10, 2
 
 SHAPES = Number(
     id="multi_head_attention.shapes",
+    level="recall",
     question="4 tokens, d_model 512, 8 heads. What is the shape of the weights: heads, rows, columns?",
     answer=[_N_HEADS, _TOKENS, _TOKENS],
     fields=["heads", "rows", "columns"],

@@ -80,6 +80,7 @@ DOT = Number(
 
 BLINDNESS = Choice(
     id="positional_encoding.blindness",
+    level="recall",
     question="Self-attention without positions reads “Jerry chase Tom” instead of “Tom chase Jerry”. What becomes of "
     "the three outputs?",
     choices=[

@@ -48,6 +48,7 @@ CELL = Number(
 
 UPDATE = Choice(
     id="recurrent.update",
+    level="recall",
     question="In the GRU of this book and of torch, the update gate of one column is 1 at every word. What happens to "
     "that number of the state?",
     choices=[
@@ -73,6 +74,7 @@ _WEIGHT, _STEPS = 0.9, 50
 
 GRADIENT = Number(
     id="recurrent.gradient",
+    level="think",
     question="A linear network has one unit, h' = 0.9 · h + x. By how much does its state after step 51 change if the "
     "state after step 1 is raised by 1? Give four decimals.",
     answer=_WEIGHT**_STEPS,
@@ -89,6 +91,7 @@ GRADIENT = Number(
 
 PARALLEL = Choice(
     id="recurrent.parallel",
+    level="recall",
     question="Which part of a recurrent layer can be computed for all words at the same time?",
     choices=[
         "The products of the inputs with their weights.",

@@ -77,6 +77,7 @@ SHUFFLED = Choice(
 
 CROSSOVER = Number(
     id="self_attention.crossover",
+    level="think",
     question="d_model, d_k and d_v are all 64. For how many words do the two products between pairs of words (query "
     "times key, weights times value) cost as many multiplications as the three projections?",
     answer=1.5 * _WIDTH,

@@ -9,6 +9,7 @@ from stepformer.reference.adam import AdamSettings, adam, first_state
 
 PIECES = Choice(
     id="training.pieces",
+    level="compute",
     question="A corpus holds the words bees 4 times, sees 3 times and seed 2 times. Byte-pair encoding begins with "
     "their letters. Which pair does it join first?",
     choices=["b and e", "s and e", "e and e", "e and s"],
@@ -24,6 +25,7 @@ PIECES = Choice(
 
 SHIFT = Choice(
     id="training.shift",
+    level="recall",
     question="The target is 汤姆 追逐 杰瑞. Which pair of rows is right for training: what the decoder reads, and what "
     "it must answer?",
     choices=[

@@ -18,6 +18,7 @@ _TARGET = ["<bos>", "汤姆", "追逐", "杰瑞"]
 
 ROW = Number(
     id="transformer.row",
+    level="recall",
     question="The rows of the probabilities are called <bos>, 汤姆, 追逐 and 杰瑞, and counted from 0. In which row "
     "does the model write 追逐?",
     answer=_TARGET.index("追逐") - 1,
@@ -81,6 +82,7 @@ LARGER = Number(
 
 RUNS = Number(
     id="transformer.runs",
+    level="think",
     question="The model translates Tom chase Jerry by itself, from <bos> to <eos>. How often must the encoder run, how "
     "often the decoder?",
     answer=[1, 4],
@@ -100,6 +102,7 @@ RUNS = Number(
 
 LEAK = Choice(
     id="transformer.leak",
+    level="recall",
     question="Somebody trains a Transformer without the causal mask. What will they see?",
     choices=[
         "The loss does not fall, because the model is confused by the future.",

@@ -143,6 +143,7 @@ RATE = Choice(
 
 SHAPE = Choice(
     id="what_you_need.shape",
+    level="recall",
     question="x is 3 × 5 and the gradient of the logits is 3 × 4. Which product gives the gradient of the weight, "
     "which is 5 × 4 like the weight?",
     choices=["x times the gradient", "x transposed times the gradient", "the gradient times x transposed"],

@@ -21,10 +21,12 @@ from stepformer.mistakes._gradients import (
     LOSS_BACKWARD,
 )
 from stepformer.mistakes._input_block import INPUT_BLOCK, PADDED_INPUT
+from stepformer.mistakes._looking_inside import LENS, WEIGHT_ON_LINKS
 from stepformer.mistakes._multi_head_attention import MULTI_HEAD, SPLIT_HEADS
 from stepformer.mistakes._output import PADDED_LOSS, SAMPLING, SMOOTHED_LOSS
 from stepformer.mistakes._positional_encoding import POSITIONS, ROTARY, WORD_ORDER
 from stepformer.mistakes._recurrent import AGREEMENT, GRU_GATES, LSTM_GATES, PADDED_RECURRENT, RECURRENT
+from stepformer.mistakes._scaling_up import DATA_PARALLEL, ENCODER_ONLY, GATED, GROUPED, TENSOR_PARALLEL, TILES
 from stepformer.mistakes._self_attention import CAUSAL, PADDED_SELF_ATTENTION, SELF_ATTENTION
 from stepformer.mistakes._training import ADAM, SCHEDULE, TRAINING_STEP
 from stepformer.mistakes._transformer import TRANSFORMER
@@ -43,16 +45,21 @@ __all__ = [
     "CENTRED_CONVOLUTION",
     "COSINE",
     "CROSS_ATTENTION",
+    "DATA_PARALLEL",
     "DECODER",
     "ENCODER_LAYER",
+    "ENCODER_ONLY",
     "FEEDING_BACK",
     "FEED_FORWARD",
     "FEED_FORWARD_BACKWARD",
+    "GATED",
     "GRADIENT_STEP",
+    "GROUPED",
     "GRU_GATES",
     "IMAGE_CONVOLUTION",
     "INPUT_BLOCK",
     "LAYER_NORM_BACKWARD",
+    "LENS",
     "LOOK_UP",
     "LOSS",
     "LOSS_BACKWARD",
@@ -78,7 +85,10 @@ __all__ = [
     "SMOOTHED_LOSS",
     "SPLIT_HEADS",
     "TEACHER_FORCING",
+    "TENSOR_PARALLEL",
+    "TILES",
     "TRAINING_STEP",
     "TRANSFORMER",
+    "WEIGHT_ON_LINKS",
     "WORD_ORDER",
 ]

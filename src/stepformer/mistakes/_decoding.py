@@ -21,7 +21,11 @@ FORGET_TO_APPEND = Break(
 
 APPEND_AT_THE_OTHER_END = Break(
     "Append the value at the other end",
-    Edit(f"{_SELF}.value", inputs=(f"{_SELF}.new_value", "cache.value")),
+    (
+        # The key as it is: its rows must fit those of the values, whatever else is switched on.
+        Edit(f"{_SELF}.key", inputs=("cache.key", f"{_SELF}.new_key")),
+        Edit(f"{_SELF}.value", inputs=(f"{_SELF}.new_value", "cache.value")),
+    ),
     "The weights are right to the last digit, and each of them fetches the value of another word: the 0.76 for 追逐 "
     "fetches that of 汤姆.",
     "the_newest_word_sees_the_cache_and_itself",

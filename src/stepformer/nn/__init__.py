@@ -14,12 +14,13 @@ from stepformer.nn.decoder import Decoder, DecoderLayer, LayerCache
 from stepformer.nn.embedding import Embedding
 from stepformer.nn.encoder import Encoder, EncoderLayer
 from stepformer.nn.encoder_decoder import EncoderDecoder
-from stepformer.nn.feed_forward import FeedForward
+from stepformer.nn.feed_forward import FeedForward, GatedFeedForward
+from stepformer.nn.grouped_query_attention import GroupedQueryAttention
 from stepformer.nn.input_block import InputBlock
 from stepformer.nn.loss import cross_entropy
 from stepformer.nn.masks import causal_mask, padding_mask, target_mask
 from stepformer.nn.multi_head_attention import MultiHeadAttention
-from stepformer.nn.normalization import LayerNorm
+from stepformer.nn.normalization import LayerNorm, RMSNorm
 from stepformer.nn.positional_encoding import (
     LearnedPositions,
     Rotary,
@@ -53,12 +54,15 @@ __all__ = [
     "EncoderDecoder",
     "EncoderLayer",
     "FeedForward",
+    "GatedFeedForward",
+    "GroupedQueryAttention",
     "InputBlock",
     "KeyValueCache",
     "LayerCache",
     "LayerNorm",
     "LearnedPositions",
     "MultiHeadAttention",
+    "RMSNorm",
     "RecurrentAttention",
     "Rotary",
     "SelfAttention",

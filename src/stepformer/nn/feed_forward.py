@@ -1,4 +1,4 @@
-"""The feed-forward network in torch: two linear layers with a bend between. NumPy: `reference.feed_forward`."""
+"""The feed-forward network in torch, with a bend or with a gate. NumPy: `reference.feed_forward`."""
 
 import torch
 from torch import nn
@@ -42,3 +42,33 @@ class FeedForward(nn.Module):
             The shape of `x`.
         """
         return self.w_2(self.dropout(ACTIVATIONS[self.activation](self.w_1(x))))
+
+
+class GatedFeedForward(nn.Module):
+    """A feed-forward network with a gate, SwiGLU: one expansion says how much of the other goes on.
+
+    Formula: `w_2(silu(w_1(x)) * w_3(x))` (Shazeer 2020, eq. 6, where w_3 is V). No biases.
+
+    Args:
+        d_model: width of the rows, in and out.
+        d_ff: width in between, 1 or more; 2/3 of that of a network with two matrices gives as many
+            parameters.
+    """
+
+    def __init__(self, d_model: int, d_ff: int) -> None:
+        super().__init__()
+        check_sizes(d_model=d_model, d_ff=d_ff)
+        self.w_1 = nn.Linear(d_model, d_ff, bias=False)
+        self.w_2 = nn.Linear(d_ff, d_model, bias=False)
+        self.w_3 = nn.Linear(d_model, d_ff, bias=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Change each row on its own.
+
+        Args:
+            x: (…, d_model).
+
+        Returns:
+            The shape of `x`.
+        """
+        return self.w_2(F.silu(self.w_1(x)) * self.w_3(x))

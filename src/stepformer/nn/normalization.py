@@ -1,4 +1,4 @@
-"""Layer norm in torch, as in `stepformer.reference.normalization`."""
+"""Layer norm and RMS norm in torch, as in `stepformer.reference.normalization`."""
 
 import torch
 from torch import nn
@@ -43,3 +43,39 @@ class LayerNorm(nn.Module):
         if x.shape[-1:] != shape:
             raise ValueError(f"x has shape {tuple(x.shape)}; its width must be d_model = {len(gain)}.")
         return torch.layer_norm(x, shape, gain, self.bias, self.eps)
+
+
+class RMSNorm(nn.Module):
+    """Bring each row to a mean square of 1, then stretch each column: a layer norm without mean and bias.
+
+    Formula: `gain * x / sqrt(mean of x² + eps)`, the mean over one row (Zhang & Sennrich 2019, section 4).
+    `torch.nn.RMSNorm` names the gain `weight`.
+
+    Args:
+        d_model: width of a row, 1 or more.
+        eps: keeps the root away from zero; in units of the mean square.
+    """
+
+    def __init__(self, d_model: int, eps: float = 1e-5) -> None:
+        super().__init__()
+        check_sizes(d_model=d_model)
+        if not 0 < eps < float("inf"):
+            raise ValueError(f"eps is {eps}; it must be positive and finite.")
+        self.eps = eps
+        self.gain = nn.Parameter(torch.ones(d_model))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Normalise each row on its own.
+
+        Args:
+            x: (…, d_model).
+
+        Returns:
+            The shape of `x`.
+
+        Raises:
+            ValueError: the width is not d_model.
+        """
+        if x.shape[-1:] != self.gain.shape:
+            raise ValueError(f"x has shape {tuple(x.shape)}; its width must be d_model = {len(self.gain)}.")
+        return x * torch.rsqrt(x.square().mean(dim=-1, keepdim=True) + self.eps) * self.gain

@@ -1,4 +1,4 @@
-"""Layer norm in NumPy, step by step. Torch twin: `stepformer.nn.normalization`."""
+"""Layer norm and RMS norm in NumPy, step by step. Torch twins: `stepformer.nn.normalization`."""
 
 from collections.abc import Mapping
 
@@ -54,3 +54,32 @@ def normalise(x: np.ndarray, params: Mapping[str, np.ndarray], eps: float = 1e-5
     variance = mean_square(centred, name="variance")
     normalised = divide(centred, root(variance, eps=eps, name="deviation"), name="normalised")
     return add(multiply(normalised, params["gain"], name="stretched"), params["bias"], name="output")
+
+
+def rms_norm(x: np.ndarray, params: Mapping[str, np.ndarray], eps: float = 1e-5) -> np.ndarray:
+    """Bring each row to a mean square of 1, then stretch each column: a layer norm without mean and bias.
+
+    Formula: `gain * x / sqrt(mean of x² + eps)`, the mean over one row (Zhang & Sennrich 2019, section
+    4; torch.nn.RMSNorm).
+
+    Args:
+        x: (…, d_model) finite numbers, one token a row.
+        params: "gain" (d_model,).
+        eps: keeps the root away from zero; in units of the mean square.
+
+    Returns:
+        The shape of `x`.
+
+    Raises:
+        TypeError: `x` does not hold numbers.
+        ValueError: a width does not fit, a number is not finite, or `eps` is not positive.
+    """
+    check_finite(x=x)
+    gain, d_model = np.shape(params["gain"]), np.shape(x)[-1:]
+    if not gain == d_model != ():
+        raise ValueError(f"x is {np.shape(x)} and gain is {gain}; the gain must be as wide as x.")
+    if not eps > 0:
+        raise ValueError(f"eps is {eps}; it must be positive.")
+    with scope("rms_norm"):
+        size = root(mean_square(x, name="mean_square"), eps=eps, name="root_mean_square")
+        return multiply(divide(x, size, name="normalised"), params["gain"], name="output")

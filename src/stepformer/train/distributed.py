@@ -4,9 +4,11 @@
 
 Every process holds the whole model and walks through the same batches; of each batch it reads the sentences that are
 its own. The loss is the mean over the tokens of the whole batch, wherever they are, so the number of processes changes
-last digits and what dropout draws, and nothing else. (Training makes much of last digits: in float32 the losses of a
-large model drift apart visibly within a few hundred steps; in float64 they stay together.) One process that cuts its
-batches in two, `compute.parts = 2`, gives the same bits as two. The first process alone writes.
+last digits and what dropout draws, and nothing else. Training makes much of last digits, though. For the small model of
+the tests, the losses of 200 steps in two processes are those of one to a part in ten thousand. With d_model 128, in
+float32, those of two processes and of one that takes its batches whole come to differ by 15 percent within 200 steps
+(`bench/data_parallel.json`). One process that cuts its batches in two, `compute.parts = 2`, gives the same bits as two,
+for both models. The first process alone writes.
 """
 
 import os

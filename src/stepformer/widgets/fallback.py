@@ -12,23 +12,38 @@ from stepformer.trace import Trace
 MOST_ROWS = 8
 """Longer axes are cut in the fallback; the player shows all of them."""
 
+LONGEST, MOST_GIVEN = 120_000, 20_000
+"""Of a program whose tables have more characters, or that is given more numbers (trained weights), one is printed."""
 
-def fallback_html(trace: Trace) -> str:
+
+def fallback_html(trace: Trace, start: int = 0) -> str:
     """Tables of the program's results, in the order of its steps.
 
     Args:
         trace: any trace.
+        start: the step that the player begins at. Of a program too large to be printed it alone is; the last one if the
+            player begins at the first.
 
     Returns:
         Safe HTML: every text of the trace is escaped.
     """
-    parts = [f"<p><strong>{escape(trace.title)}</strong></p>"] if trace.title else []
-    for number, step in enumerate(trace.steps, start=1):
-        tensor = trace.tensors[step.output]
-        inputs = ", ".join(trace.tensors[i].name for i in step.inputs)
-        parts.append(f"<p>{number}. <code>{escape(tensor.name)} = {escape(step.op)}({escape(inputs)})</code></p>")
-        parts.append(_tables(trace.arrays[step.output], tensor.dtype, tensor.axes, trace.axis_labels(tensor.name)))
-    return f'<div class="stepformer-fallback">{"".join(parts)}</div>'
+    title = f"<p><strong>{escape(trace.title)}</strong></p>" if trace.title else ""
+    results = {step.output for step in trace.steps}
+    n_given = sum(array.size for i, array in enumerate(trace.arrays) if i not in results)
+    steps = [_step(trace, position) for position in range(len(trace.steps))] if n_given <= MOST_GIVEN else []
+    if n_given > MOST_GIVEN or sum(map(len, steps)) > LONGEST:
+        # The one row of a vector has no name, and a header without a text is none: these tables are read on a page.
+        shown = _step(trace, start or len(trace.steps) - 1).replace('<th scope="row"></th>', "<td></td>")
+        steps = [f"<p>Of the {len(trace.steps)} steps of this program one is printed here.</p>", shown]
+    return f'<div class="stepformer-fallback">{title}{"".join(steps)}</div>'
+
+
+def _step(trace: Trace, position: int) -> str:
+    step = trace.steps[position]
+    tensor = trace.tensors[step.output]
+    inputs = ", ".join(trace.tensors[i].name for i in step.inputs)
+    call = f"<p>{position + 1}. <code>{escape(tensor.name)} = {escape(step.op)}({escape(inputs)})</code></p>"
+    return call + _tables(trace.arrays[step.output], tensor.dtype, tensor.axes, trace.axis_labels(tensor.name))
 
 
 def _tables(array: np.ndarray, dtype: str, axes: Sequence[str], labels: Sequence[Sequence[str]]) -> str:

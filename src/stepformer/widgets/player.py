@@ -271,4 +271,5 @@ def player_html(trace: Trace, start: str | int = 0, fold: int | Sequence[str] = 
     Returns:
         A `stepformer-player` element: the program as JSON, and readable tables for where no script runs.
     """
-    return element("stepformer-player", player_payload(trace, start, fold), fallback_html(trace))
+    fallback = fallback_html(trace, step_position(trace, start))
+    return element("stepformer-player", player_payload(trace, start, fold), fallback)

@@ -1,0 +1,365 @@
+/* stepformer, MIT licence. Built from web/ by "make web": edit the sources, not this file. */
+(()=>{var H=Object.defineProperty;var Y=(e,t)=>{for(var s in t)H(e,s,{get:t[s],enumerable:!0})};var j={};Y(j,{follow:()=>xe,link:()=>K,menu:()=>fe});var{define:ge,element:we,fill:O,format:be,h:g,icon:_e,keepKeys:ke,needList:ye,needObject:$e,needText:Te,parseProgram:Ne,setAttribute:E,setText:R,suggestions:ve,tensor:Se}=globalThis.stepformerShared;var z=`"""Every op of a recorded program as plain NumPy, for the code that the player's "Share" copies.
+
+The player takes from here the imports and the functions that a program uses. What the package's own ops check
+(\`stepformer.ops\`) is left out: a program that the player shows has passed these checks. A test compares each function
+with its op.
+"""
+
+from math import erf
+
+import numpy as np
+
+
+def matmul(a, b):
+    return a @ b
+
+
+def transpose(x):
+    return np.swapaxes(x, -1, -2)
+
+
+def add(a, b):
+    return a + b
+
+
+def subtract(a, b):
+    return a - b
+
+
+def multiply(a, b):
+    return a * b
+
+
+def divide(a, b):
+    return a / b
+
+
+def scale(scores, query):
+    return scores / np.sqrt(query.shape[-1])
+
+
+def scale_up(x):
+    return x * np.sqrt(x.shape[-1])
+
+
+def linear(x, weight, bias):
+    return x @ weight + bias
+
+
+def add_pairs(a, b):
+    return a[..., :, None, :] + b[..., None, :, :]
+
+
+def total(x, *, axis):
+    return x.sum(axis=axis)
+
+
+def count_rows(x):
+    return np.array(x.shape[-2])
+
+
+def copy(x):
+    return x.copy()
+
+
+def causal_mask(query, key):
+    n_q, n_k = query.shape[-2], key.shape[-2]
+    return np.arange(n_k) <= np.arange(n_q)[:, None] + (n_k - n_q)
+
+
+def padding_mask(tokens, *, pad_id):
+    return (tokens != pad_id)[..., None, :]
+
+
+def both(a, b):
+    return a & b
+
+
+def share_across_heads(allowed):
+    return allowed[..., None, :, :]
+
+
+def mask(scores, allowed):
+    return np.where(allowed, scores, -np.inf)
+
+
+def mask_with_zero(scores, allowed):
+    return np.where(allowed, scores, 0.0)
+
+
+def mask_opposite(scores, allowed):
+    return np.where(allowed, -np.inf, scores)
+
+
+def mask_transposed(scores, allowed):
+    return np.where(np.swapaxes(allowed, -1, -2), scores, -np.inf)
+
+
+def zero_masked(x, allowed):
+    return np.where(allowed.any(axis=-2)[..., :, None], x, 0.0)
+
+
+def sinusoids(x, *, base):
+    n, d = x.shape[-2:]
+    angles = np.arange(n)[:, None] / base ** (np.arange(d) // 2 * 2 / d)
+    return np.where(np.arange(d) % 2, np.cos(angles), np.sin(angles))
+
+
+def sinusoids_in_blocks(x, *, base):
+    n, d = x.shape[-2:]
+    angles = np.arange(n)[:, None] / base ** (np.arange(0, d, 2) / d)
+    return np.concatenate([np.sin(angles), np.cos(angles[:, : d // 2])], axis=-1)
+
+
+def sinusoids_exponent_slip(x, *, base):
+    n, d = x.shape[-2:]
+    angles = np.arange(n)[:, None] / base ** (2 * np.arange(d) / d)
+    return np.where(np.arange(d) % 2, np.cos(angles), np.sin(angles))
+
+
+def add_batch_positions(x, *, base):
+    batch, _, d = x.shape[-3:]
+    angles = np.arange(batch)[:, None] / base ** (np.arange(d) // 2 * 2 / d)
+    return x + np.where(np.arange(d) % 2, np.cos(angles), np.sin(angles))[:, None, :]
+
+
+def first_rows(table, x):
+    return table[: x.shape[-2]]
+
+
+def rotate_pairs(x, *, base):
+    n, d = x.shape[-2:]
+    angles = np.arange(n)[:, None] / base ** (np.arange(0, d, 2) / d)
+    cosine, sine = np.cos(angles), np.sin(angles)
+    even, odd = x[..., 0::2], x[..., 1::2]
+    return np.stack([even * cosine - odd * sine, even * sine + odd * cosine], axis=-1).reshape(x.shape)
+
+
+def distance_bias(query, key, *, slope):
+    n_q, n_k = query.shape[-2], key.shape[-2]
+    return -slope * np.abs(np.arange(n_q)[:, None] + (n_k - n_q) - np.arange(n_k))
+
+
+def softmax(x, *, axis):
+    largest = x.max(axis=axis, keepdims=True, initial=-np.inf)
+    weights = np.exp(x - np.where(np.isneginf(largest), 0.0, largest))
+    sums = weights.sum(axis=axis, keepdims=True)
+    return np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0)
+
+
+def softmax_averaged(x):
+    largest = x.max(axis=-1, keepdims=True, initial=-np.inf)
+    weights = np.exp(x - np.where(np.isneginf(largest), 0.0, largest))
+    sums = weights.sum(axis=-1, keepdims=True)
+    weights = np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0)
+    return np.broadcast_to(weights.sum(axis=-3, keepdims=True) / max(1, x.shape[-3]), x.shape)
+
+
+def hardmax(x, *, axis):
+    if x.shape[axis] == 0:
+        return np.zeros_like(x)
+    weights = np.zeros_like(x)
+    np.put_along_axis(weights, np.expand_dims(x.argmax(axis=axis), axis), 1.0, axis)
+    return np.where(np.isneginf(x), 0.0, weights)
+
+
+def cross_entropy(logits, targets):
+    right = np.take_along_axis(logits, targets[..., None], axis=-1)
+    largest = logits.max(axis=-1, keepdims=True, initial=-np.inf)
+    return np.log(np.exp(logits - largest).sum(axis=-1)) - (right - largest)[..., 0]
+
+
+def relu(x):
+    return np.maximum(x, 0.0)
+
+
+def tanh(x):
+    return np.tanh(x)
+
+
+def gelu(x):
+    return x * (1 + np.vectorize(erf, otypes=[float])(x / np.sqrt(2))) / 2
+
+
+def gelu_slope(x):
+    bell = np.exp(-np.square(x) / 2) / np.sqrt(2 * np.pi)
+    return (1 + np.vectorize(erf, otypes=[float])(x / np.sqrt(2))) / 2 + x * bell
+
+
+def layer_norm(x, gain, bias, *, eps):
+    centred = x - x.mean(axis=-1, keepdims=True)
+    return centred / np.sqrt(np.square(centred).mean(axis=-1, keepdims=True) + eps) * gain + bias
+
+
+def row_norm(x):
+    return np.sqrt(np.square(x).sum(axis=-1, keepdims=True))
+
+
+def row_total(x):
+    return x.sum(axis=-1, keepdims=True)
+
+
+def positive(x):
+    return (x > 0).astype(float)
+
+
+def exp(x):
+    return np.exp(x)
+
+
+def keep_top_k(x, k):
+    places = np.argsort(np.argsort(-x, axis=-1, kind="stable"), axis=-1, kind="stable")
+    return places < k
+
+
+def keep_top_p(probabilities, p):
+    order = np.argsort(-probabilities, axis=-1, kind="stable")
+    ordered = np.take_along_axis(probabilities, order, axis=-1)
+    before = np.concatenate([np.zeros_like(ordered[..., :1]), np.cumsum(ordered, axis=-1)[..., :-1]], axis=-1)
+    kept = np.zeros(probabilities.shape, dtype=bool)
+    np.put_along_axis(kept, order, before < p, axis=-1)
+    return kept
+
+
+def smooth(x, smoothing):
+    return (1 - smoothing) * x + smoothing / x.shape[-1]
+
+
+def soft_cross_entropy(logits, probabilities):
+    largest = logits.max(axis=-1, keepdims=True, initial=-np.inf)
+    below = logits - np.where(np.isneginf(largest), 0.0, largest)
+    sums = np.exp(below).sum(axis=-1, keepdims=True)
+    log_sums = np.log(np.where(sums > 0, sums, 1.0))
+    return (probabilities * (log_sums - np.where(probabilities > 0, below, 0.0))).sum(axis=-1)
+
+
+def clear_padding(x, tokens, *, pad_id):
+    real = tokens != pad_id
+    return np.where(real.reshape(real.shape + (1,) * (x.ndim - real.ndim)), x, 0.0)
+
+
+def count_tokens(tokens, *, pad_id):
+    return np.array((tokens != pad_id).sum())
+
+
+def trim(tokens, *, front, back):
+    return tokens[..., front : tokens.shape[-1] - back]
+
+
+def join_pair(x, counts, *, column):
+    first, second = divmod(int(counts.argmax()), x.shape[-1])
+    if counts[first, second] <= 0:
+        return x.copy()
+    joined, i, place = np.zeros_like(x), 0, 0
+    while i < len(x):
+        if i + 1 < len(x) and x[i, first] and x[i + 1, second]:
+            joined[place, column] = x[i, first]
+            i += 2
+        else:
+            joined[place] = x[i]
+            i += 1
+        place += 1
+    return joined
+
+
+def mean(x, *, axis):
+    return x.mean(axis=axis, keepdims=True)
+
+
+def mean_square(x, *, axis, correction):
+    return np.square(x).sum(axis=axis, keepdims=True) / (x.shape[axis] - correction)
+
+
+def root(x, *, eps):
+    return np.sqrt(x + eps)
+
+
+def convolve_1d(x, weight, bias, *, before, after, stride, dilation):
+    padded = np.pad(x, [(0, 0)] * (x.ndim - 2) + [(before, after), (0, 0)])
+    starts = np.arange(0, padded.shape[-2] - dilation * (len(weight) - 1), stride)
+    return bias + sum(padded[..., starts + k * dilation, :] @ matrix for k, matrix in enumerate(weight))
+
+
+def convolve_1d_flipped(x, weight, bias, *, before, after, stride, dilation):
+    padded = np.pad(x, [(0, 0)] * (x.ndim - 2) + [(before, after), (0, 0)])
+    starts = np.arange(0, padded.shape[-2] - dilation * (len(weight) - 1), stride)
+    return bias + sum(padded[..., starts + k * dilation, :] @ matrix for k, matrix in enumerate(weight[::-1]))
+
+
+def convolve_2d(x, weight, bias, *, padding, stride):
+    padded = np.pad(x, [(0, 0)] * (x.ndim - 2) + [(padding, padding)] * 2)
+    windows = np.lib.stride_tricks.sliding_window_view(padded, weight.shape[2:], axis=(-2, -1))
+    seen = windows[..., ::stride, ::stride, :, :]
+    return np.einsum("ockl,...cyxkl->...oyx", weight, seen) + bias[:, None, None]
+
+
+def convolve_2d_flipped(x, weight, bias, *, padding, stride):
+    padded = np.pad(x, [(0, 0)] * (x.ndim - 2) + [(padding, padding)] * 2)
+    windows = np.lib.stride_tricks.sliding_window_view(padded, weight.shape[2:], axis=(-2, -1))
+    seen = windows[..., ::stride, ::stride, :, :]
+    return np.einsum("ockl,...cyxkl->...oyx", weight[:, :, ::-1, ::-1], seen) + bias[:, None, None]
+
+
+def embed(tokens, table):
+    return table[tokens]
+
+
+def one_hot(tokens, *, vocab_size):
+    return (tokens[..., None] == np.arange(vocab_size)).astype(float)
+
+
+def split_heads(x, *, n_heads):
+    *leading, n, d = x.shape
+    return np.swapaxes(x.reshape(*leading, n, n_heads, d // n_heads), -2, -3)
+
+
+def merge_heads(x):
+    *leading, n_heads, n, d_k = x.shape
+    return np.swapaxes(x, -2, -3).reshape(*leading, n, n_heads * d_k)
+
+
+def reshape_heads(x, *, n_heads):
+    *leading, n, d = x.shape
+    return x.reshape(*leading, n_heads, n, d // n_heads)
+
+
+def concat(*parts, axis):
+    return np.concatenate(parts, axis=axis)
+
+
+def sigmoid(x):
+    with np.errstate(over="ignore"):
+        return 1 / (1 + np.exp(-x))
+
+
+def row(x, *, index):
+    return x[..., index, :]
+
+
+def stack(*rows):
+    return np.stack(rows, axis=-2)
+
+
+def hold(new, old, allowed, *, index):
+    return np.where(allowed[..., index], new, old)
+`;var I=12,Z="False None True and as assert async await break class continue def del elif else except finally for from global if in is lambda nonlocal not or pass raise return try while with yield np erf print import",M=new Map(z.split(/\n\n\n(?=def )/).slice(1).map(e=>[e.match(/^def (\w+)/)[1],e.trim()]));function D(e){let{program:t,run:s,steps:n,step:r}=e,a=[...new Set(n.filter(({overridden:p})=>!p).map(({op:p})=>p))],o=ee(t.tensors.map(({name:p})=>p),a),d=({id:p,axes:u,vocabulary:f,value:m})=>{let b=s.values[p],x=[f&&Array.from(b.data,_=>f[_]).join(" ")||u.join(" × "),m?"":"in place of its step"].filter(Boolean).join(", ");return`${o[p]} = ${te(b)}${x&&`  # ${L(x)}`}`},c=n.map(({op:p,inputs:u,output:f,attributes:m,overridden:b})=>{if(b)return d(t.tensors[f]);let y=Object.entries(m).map(([x,_])=>`${x}=${P(_)}`);return`${o[f]} = ${p}(${[...u.map(x=>o[x]),...y].join(", ")})`}),l=a.some(p=>M.get(p).includes("erf"))?`from math import erf
+
+`:"",i=o[n[r].output];return[`# ${L(t.title||"A computation")}
+${l}import numpy as np`,...a.map(p=>`
+${M.get(p)}`),`
+# ---- given
+${t.tensors.filter(({value:p})=>p).map(d).join(`
+`)}`,`# ---- computed
+${c.join(`
+`)}`,`print(${s.values[n[r].output].dtype==="float"?`np.round(${i}, 2)`:i})
+`].join(`
+
+`)}function ee(e,t){let s=new Set([...Z.split(" "),...t]);return e.map(n=>{let r=n.normalize("NFKC").replace(/[^\p{L}\p{Nd}]+/gu,"_").replace(/^(?=\p{Nd}|$)/u,"_");for(;s.has(r);)r+="_";return s.add(r),r})}function te({shape:e,data:t,dtype:s}){let n=0,r=(c,l)=>{if(c===e.length)return P(s==="bool"?t[n++]===1:t[n++]);let i=Array.from({length:e[c]},()=>r(c+1,`${l} `));return`[${c===e.length-1?ne(i,l):i.join(`,
+${l} `)}]`},a={float:"float",int:"int",bool:"bool"}[s],o=e.length>1?`
+    `:"";return`${e.includes(0)?`np.zeros((${e.join(", ")},)`:`np.array(${o}${r(0,"    ")}`}, dtype=${a})`}function ne(e,t){let s=[];for(let n=0;n<e.length;n+=I)s.push(e.slice(n,n+I).join(", "));return s.join(`,
+${t} `)}function P(e){return typeof e=="boolean"?e?"True":"False":typeof e=="number"&&!Number.isFinite(e)?e>0?"np.inf":e<0?"-np.inf":"np.nan":JSON.stringify(e)}var L=e=>e.replace(/[\p{Cc}\u2028\u2029]+/gu," ").slice(0,200);var se=".cell, .column, .rowhead, .sign",re="figcaption, .formula, .sentence";function U({element:e}){let t=e.getBoundingClientRect(),s=getComputedStyle(e),n=k(getComputedStyle(e.closest(".player")).backgroundColor)??"#ffffff",r=Math.ceil(t.width)+24,a=Math.ceil(t.height)+24,o=[`<rect width="${r}" height="${a}" fill="${n}"/>`],d=l=>[l.left-t.left+12,l.top-t.top+12,l];for(let l of e.querySelectorAll(se)){let i=l.getBoundingClientRect(),p=l.closest(".box")?.getBoundingClientRect();!i.width||!l.textContent||p&&!ie(i,p)||o.push(oe(l,...d(i)))}for(let l of e.querySelectorAll(re))for(let{word:i,box:p,style:u}of ae(l))o.push(F(i,u,...d(p),"start"));let c=`font-family="${B(s.fontFamily)}, sans-serif"`;return`<svg xmlns="http://www.w3.org/2000/svg" width="${r}" height="${a}" viewBox="0 0 ${r} ${a}" ${c}>${o.join("")}</svg>
+`}function oe(e,t,s,{width:n,height:r}){let a=getComputedStyle(e),o=k(a.backgroundColor),d=`x="${w(t)}" y="${w(s)}" width="${w(n)}" height="${w(r)}"`,c=e.matches(".cell"),l="";if(o&&c&&(l+=`<rect ${d} fill="${o}"/>`),e.matches(".chosen")&&(l+=`<rect ${d} fill="none" stroke="${k(a.color)}" stroke-width="2"/>`),e.matches(".changed")){let m=k(getComputedStyle(e,"::after")[e.matches(".less")?"borderLeftColor":"borderRightColor"])??"#000000",[b,y,x,_]=[t,t+n,s,s+r].map(w),X=e.matches(".less")?`M${b} ${_}v-8l8 8z`:`M${y} ${x}v8l-8 -8z`;l+=`<path d="${X}" fill="${m}"/>`}if(a.fontSize==="0px")return l;let i=["center","end","right"].indexOf(a.textAlign),p=i===0?"middle":i>0?"end":"start",u=parseFloat(i>0?a.paddingRight:a.paddingLeft)||0,f=i===0?t+n/2:i>0?t+n-u:t+u;return l+F(e.textContent,a,f,s,{height:r},p)}function F(e,{fontSize:t,fontWeight:s,color:n},r,a,{height:o},d){let c=parseFloat(t);return`<text x="${w(r)}" y="${w(a+o/2+c*.35)}" text-anchor="${d}" font-size="${c}" font-weight="${s}" fill="${k(n)}">${B(e)}</text>`}function*ae(e){let t=document.createRange(),s=document.createTreeWalker(e,NodeFilter.SHOW_TEXT);for(;s.nextNode();){let{currentNode:n}=s,r=getComputedStyle(n.parentElement);for(let{0:a,index:o}of n.data.matchAll(/\S+/g)){t.setStart(n,o),t.setEnd(n,o+a.length);let d=t.getBoundingClientRect();d.width&&(yield{word:a,box:d,style:r})}}}var w=e=>Math.round(e*10)/10,ie=(e,t)=>e.left>=t.left-1&&e.right<=t.right+1&&e.top>=t.top-1&&e.bottom<=t.bottom+1;function k(e){let t=e.startsWith("color("),[s,n,r,a=1]=e.match(/-?[\d.]+(e-?\d+)?/g).map(Number);if(a===0)return null;let o=d=>Math.max(0,Math.min(255,Math.round(t?d*255:d))).toString(16).padStart(2,"0");return`#${o(s)}${o(n)}${o(r)}`}var B=e=>e.replace(/[\p{Cc}\ufffe\uffff]/gu," ").replace(/[&<>"']/g,t=>`&#${t.charCodeAt(0)};`);function v(e){let t=new TextEncoder().encode(JSON.stringify({version:1,...e}));return btoa(Array.from(t,s=>String.fromCharCode(s)).join("")).replaceAll("+","-").replaceAll("/","_").replaceAll("=","")}function S(e){try{if(e.length>3e4)return null;let t=atob(e.replaceAll("-","+").replaceAll("_","/")),s=Uint8Array.from(t,r=>r.charCodeAt(0)),n=JSON.parse(new TextDecoder("utf-8",{fatal:!0}).decode(s));return pe(n)?n:null}catch{return null}}var T=e=>Number.isSafeInteger(e)&&e>=0,$=e=>typeof e=="string",N=e=>t=>Array.isArray(t)&&t.every(e),W=N(T);function pe(e){let{version:t,player:s,program:n,step:r,folded:a,cell:o,comparing:d,edits:c,breaks:l}=e??{};return t===1&&[s,r].every(T)&&$(n)&&[a,l].every(N($))&&typeof d=="boolean"&&Array.isArray(o)&&(o[0]==="output"||T(o[0]))&&W(o[1])&&N(i=>Array.isArray(i)&&$(i[0])&&W(i[1])&&["number","boolean"].includes(typeof i[2]))(c)}function A({tensors:e,steps:t}){let s=[e.map(({name:r,axes:a,value:o})=>[r,a,o&&[o.shape,...o.data]]),t.map(({op:r,inputs:a,output:o,attributes:d})=>[r,a,o,d])],n=2166136261;for(let r of new TextEncoder().encode(JSON.stringify(s)))n=Math.imul(n^r,16777619)>>>0;return n.toString(36)}function G({view:e,base:t,rowCount:s,columnCount:n}){let{tensor:r,words:a,rowAxis:o,columnAxis:d}=e,c=p=>a?a[p]:r.dtype==="bool"?p===1:p,l=[...o?[`${o.name} × ${d.name}`]:[],...d?.labels??["value"]],i=Array.from({length:s},(p,u)=>[...o?[o.labels[u]]:[],...Array.from({length:n},(f,m)=>c(r.data[t+u*n+m]))]);return[l,...i].map(p=>`${p.map(de).join(",")}\r
+`).join("")}function de(e){return typeof e!="string"?typeof e=="boolean"?String(e).toUpperCase():String(e):`"${(/^[=+\-@\t\r]/.test(e)?`'${e}`:e).replaceAll('"','""')}"`}var le={link:"Copy link",link_hint:"An address that opens this page with this step, cell, edits and switches",numpy:"Copy as NumPy",numpy_hint:"A Python program that computes these numbers and needs NumPy alone",embed:"Copy to embed",embed_hint:"HTML that shows this player on another page: one script, one element",svg:"Save picture (SVG)",svg_hint:"The step as it is on show",csv:"Save matrix (CSV)",csv_hint:"The matrix with the chosen cell, with labels and all decimals",copied:"Copied. It also stands below.",copy_it:"The browser does not let a page copy here: copy the text below.",saved:"Saved as {file}.",text:"What was copied",too_long:"There are too many edits for a link. Undo some, or copy the state as NumPy.",link_damaged:"The link to this page is damaged or from another version of this book, so the example is as it is at the start.",link_older:"The link to this page was made with other numbers in this example: its edits are applied to those of today.",link_misfit:"The link to this page does not fit this example any more, so the example is as it is at the start."},h=(e,t={})=>O(le[e],t);var C="#stepformer=",ue=document.currentScript?.src??document.baseURI;function fe(e,t=q().includes(e.host)){let s=g("span",{role:"status"}),n=g("textarea.written",{readonly:!0,hidden:!0,"aria-label":h("text"),spellcheck:"false"}),r=async i=>{if(E(n,"hidden",i===null),i===null)return h("too_long");n.value=i;try{return await navigator.clipboard.writeText(i),h("copied")}catch{return n.focus(),n.select(),h("copy_it")}},a=(i,p,u)=>{let f=URL.createObjectURL(new Blob([u],{type:p}));return g("a",{href:f,download:i}).click(),URL.revokeObjectURL(f),h("saved",{file:i})},{session:o}=e,d=i=>`${o.program.tensors[e.scene.chosenId].name.replace(/[^\p{L}\p{N}.-]+/gu,"_")}.${i}`,c={...t&&{link:()=>r(K(e))},numpy:()=>r(D(o)),...t&&{embed:()=>r(he(e))},svg:()=>a(d("svg"),"image/svg+xml",U(e.equation)),csv:()=>a(d("csv"),"text/csv",G(e.matrix))},l=Object.entries(c).map(([i,p])=>{let u=async()=>R(s,await p());return g("button.text",{type:"button",title:h(`${i}_hint`),on:{click:u}},h(i))});return g("div",{},g("div.tools",{},...l,s),n)}var q=()=>[...document.querySelectorAll("stepformer-player")];function J(e){let{host:t,session:s,step:n,folded:r,cell:a,comparing:o,edits:d,breaks:c}=e;return{player:q().indexOf(t),program:A(s.program),step:n,folded:r,cell:a,comparing:o,edits:d,breaks:c}}function K(e){let t=v(J(e));return t.length>3e4?null:`${location.href.split("#")[0]}${C}${t}`}function he(e){let t=e.host.querySelector('script[type="application/json"]').textContent.replaceAll("<","\\u003c");return`<script defer src="${new URL("stepformer.js",ue)}"><\/script>
+<stepformer-player data-state="${v(J(e))}"><script type="application/json">${t}<\/script></stepformer-player>
+`}async function xe(){let e=q();for(let n of e)!n.dataset.state||!n.player||(V(n.player,S(n.dataset.state)),delete n.dataset.state);if(!location.hash.startsWith(C))return;let t=S(location.hash.slice(C.length)),s=e[t?.player]??e.find(({player:n})=>n);await s?.load().catch(()=>{}),s?.player&&(V(s.player,s===e[t?.player]?t:null),s.scrollIntoView())}function V(e,t){let s={edits:e.edits,breaks:e.breaks,step:e.step};if(!t)return e.notify(h("link_damaged"));try{if(e.fold(t.folded),!e.restore(t))throw new Error;let[n,r]=t.cell;e.look(r,n),e.compare(t.comparing)}catch{return e.restore(s),e.notify(h("link_misfit"))}return t.program===A(e.session.program)||e.notify(h("link_older"))}globalThis.stepformerData("sharing",j);})();
