@@ -81,7 +81,7 @@ lint: $(ENVIRONMENT) ## ruff, on all Python
 	@$(PY) -m ruff check .
 
 check: lint ## what to run before every commit: under a minute, no browser, no training
-	$(PYTEST) -n 2 --dist loadfile -p no:nbval --ignore tests/browser --ignore tests/notebooks -m "not slow" tests  # nbval would look at each test
+	$(PYTEST) -n 2 --dist loadfile -p no:nbval --hypothesis-profile=quick --ignore tests/browser --ignore tests/notebooks -m "not slow" tests  # nbval would look at each test
 
 test: $(TOOLS) lint book ## every test, browser and notebooks included: before every push, and in CI
 	$(PYTEST) -n 2 --dist loadfile --nbval --nbval-current-env tests chapters

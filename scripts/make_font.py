@@ -8,11 +8,11 @@ fonts-noto-cjk, and fonttools.
 """
 
 import io
+import json
 import sys
 import tempfile
 from pathlib import Path
 
-import nbformat
 from fontTools import subset
 from fontTools.ttLib import TTFont
 from vendor import fetch
@@ -38,9 +38,9 @@ def is_chinese(character: str) -> bool:
 def book_texts() -> list[str]:
     """Return the texts of the book: the cells of the chapters, the other pages, and the package's files."""
     cells = [
-        cell.source
+        "".join(cell["source"])
         for path in sorted((ROOT / "chapters").glob("*.ipynb"))
-        for cell in nbformat.reads(path.read_text(encoding="utf-8"), as_version=4).cells
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]
     ]
     pages = sorted((ROOT / "book").rglob("*.md"))
     files = sorted((ROOT / "src" / "stepformer").rglob("*"))

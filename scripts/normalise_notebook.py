@@ -8,14 +8,17 @@ execution counts of an interactive session, the Python patch version. What must 
 stderr, a folder of this computer) is not removed but reported: it has a cause that should be mended.
 """
 
+from __future__ import annotations
+
 import argparse
 import copy
 import re
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import nbformat
-from nbformat import NotebookNode
+if TYPE_CHECKING:  # importing it takes three seconds: it is imported on use
+    from nbformat import NotebookNode
 
 KERNELSPEC = {"display_name": "Python 3", "language": "python", "name": "python3"}
 LANGUAGE_INFO = {"name": "python", "pygments_lexer": "ipython3"}
@@ -32,6 +35,8 @@ _MEMORY_ADDRESS = re.compile(r"\bat 0x[0-9a-fA-F]{6,}")
 
 def normalise(notebook: NotebookNode) -> NotebookNode:
     """Return a copy of the notebook in the stored form; the notebook itself stays as it is."""
+    from nbformat import NotebookNode
+
     notebook = copy.deepcopy(notebook)
     kept = {key: value for key, value in notebook.metadata.items() if key in NOTEBOOK_METADATA}
     notebook.metadata = NotebookNode(kernelspec=KERNELSPEC, language_info=LANGUAGE_INFO, **kept)
@@ -121,11 +126,15 @@ def _first_line(text: str) -> str:
 
 def dumps(notebook: NotebookNode) -> str:
     """Write the notebook as the text of its file."""
+    import nbformat
+
     return nbformat.writes(notebook, version=4).rstrip("\n") + "\n"
 
 
 def read(path: Path) -> NotebookNode:
     """Read and validate a notebook file."""
+    import nbformat
+
     notebook = nbformat.reads(path.read_text(encoding="utf-8"), as_version=4)
     nbformat.validate(notebook)
     return notebook

@@ -8,6 +8,7 @@ from hypothesis import settings
 # Every run draws the same examples, so that a push is not judged by luck; `make test-all` draws others, with "explore".
 settings.register_profile("explore", deadline=None, print_blob=True)
 settings.register_profile("stepformer", settings.get_profile("explore"), derandomize=True)
+settings.register_profile("quick", settings.get_profile("stepformer"), max_examples=20)  # make check
 settings.load_profile("stepformer")
 
 

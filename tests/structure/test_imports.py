@@ -139,6 +139,7 @@ def test_import_stepformer_loads_none_of_the_heavy_packages(absent):
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "part", ["stepformer.ops", "stepformer.reference.transformer", "stepformer.widgets", "stepformer.translator_page"]
 )

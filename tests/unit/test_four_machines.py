@@ -14,6 +14,8 @@ from stepformer.four_machines import MACHINES, programs
 from stepformer.translator import Translator
 from stepformer.widgets.player import step_position
 
+pytestmark = pytest.mark.slow  # it translates with the shipped models
+
 SHORT = ("Tom chases Jerry.", "汤姆追逐杰瑞。")
 LONG = (
     "This farmer likes Paul, the horse will drink milk, an old artist danced, and Tom is a teacher.",

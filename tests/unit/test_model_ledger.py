@@ -89,6 +89,7 @@ def test_parameters_of_every_block_are_those_of_the_model(s, attention_bias, out
     assert count.parameters == sum(expected.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PRESETS)
 def test_parameters_of_the_presets_are_those_of_the_model(name):
     s = PRESETS[name]
@@ -190,6 +191,7 @@ def test_base_and_big_as_presets_give_what_the_paper_prints():
         assert round(ledger(PRESETS[name]).parameters / 1e6) == printed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", table_3.ROWS, ids=lambda row: row.name)
 @pytest.mark.parametrize("biases", [(0, 0), (1, 0), (0, 1), (1, 1)])
 def test_the_vocabularies_that_a_row_implies_are_all_that_round_to_it(row, biases):
@@ -203,6 +205,7 @@ def test_the_vocabularies_that_a_row_implies_are_all_that_round_to_it(row, biase
     assert millions(last) < row.millions + 0.5 <= millions(last + 1)
 
 
+@pytest.mark.slow
 def test_what_the_page_says_about_table_3():
     windows = {b: table_3.common_vocabularies(*b) for b in [(0, 0), (1, 0), (0, 1), (1, 1)]}
     assert windows == {(0, 0): (41_004, 41_208), (1, 0): (40_932, 41_160), (0, 1): (40_924, 41_128),

@@ -43,6 +43,7 @@ FIGURES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_figure_shows_itself_and_prints_nothing(name, capfd):
     figure = FIGURES[name]()
@@ -56,6 +57,7 @@ def test_a_figure_shows_itself_and_prints_nothing(name, capfd):
 UNUSUAL = {"text.color": "red", "font.size": 30, "axes.labelpad": 40, "xtick.major.size": 20, "legend.fancybox": False}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FIGURES)
 def test_drawing_changes_no_setting_and_no_input(name):
     weights = WEIGHTS.copy()
@@ -66,6 +68,7 @@ def test_drawing_changes_no_setting_and_no_input(name):
     assert np.array_equal(WEIGHTS, weights)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["matrix", "curves"])
 def test_drawing_does_not_depend_on_the_readers_settings(name):
     with mpl.rc_context(UNUSUAL):

@@ -65,6 +65,7 @@ def test_before_training_every_pair_is_a_guess_among_equals():
     assert np.isclose(loss, 6 * np.log(2))
 
 
+@pytest.mark.slow
 def test_training_finds_the_class_of_every_word():
     words, vectors, losses = skip_gram.train(corpus(0), seed=0)
     assert set(NAMED) <= set(words)

@@ -65,6 +65,7 @@ def test_what_is_kept_for_the_way_back_is_kept_byte_for_byte(changes):
     assert measure.kept_bytes(one, steps) == cost(s).activations + beside_the_ledger(s)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("changes", CASES, ids=lambda case: " ".join(f"{k}={v}" for k, v in case.items()))
 def test_flops_of_a_step_are_those_of_its_products(changes):
     """Attention as products, for torch's counter does not know the one operation."""

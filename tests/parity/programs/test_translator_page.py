@@ -17,6 +17,8 @@ from stepformer.data.tokenizer import BOS, EOS, SPECIAL, WordTokenizer
 from stepformer.translation_program import NO_POSITIONS, translation_program
 from stepformer.translator import NEVER, Translator
 
+pytestmark = pytest.mark.slow  # it translates with the shipped models
+
 # `model` is the page's, `text` a sentence, `ids` the words written so far; the answer is whatever `work` returns.
 SCRIPT = """
 import { readFileSync } from "node:fs";
