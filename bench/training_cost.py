@@ -19,7 +19,7 @@ from stepformer.train.log import Memory
 from stepformer.train.trainer import Training
 from stepformer.training_ledger import PRESETS, Cost, cost
 
-OURS = PRESETS["small"] | dict(pairs=1, devices=1)  # biases everywhere, as our model is built
+OURS = PRESETS["small"]  # biases everywhere, as our model is built
 CONFIGURATIONS: dict[str, dict[str, int]] = {
     "small": OURS | dict(batch_size=64, n_src=10, n_tgt=11, src_vocab_size=200),
     "long": OURS | dict(d_model=128, d_ff=512, batch_size=16, n_src=48, n_tgt=40, src_vocab_size=300,

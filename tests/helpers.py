@@ -39,6 +39,12 @@ def listed_faults() -> dict[str, str]:
     return {identifier: meaning for identifier, meaning in entries}
 
 
+LONG = bool(os.environ.get("STEPFORMER_LONG"))
+"""Whether `make test-all` runs: its first round has all that `make test` leaves out for its length."""
+
+only_in_test_all = pytest.mark.skipif(not LONG, reason="takes half a minute or more: `make test-all` runs it")
+
+
 def missing(hint: str) -> None:
     """End the test because a tool is missing: a failure in continuous integration, a skip elsewhere."""
     if os.environ.get("CI"):

@@ -3,7 +3,7 @@
  * because a script also loads from a page that was opened from a disk. It calls `stepformerData(name, data)`.
  */
 
-const OWN = document.currentScript?.src ?? document.baseURI;
+const OWN = document.currentScript?.src || document.baseURI;
 const waiting = new Map();
 
 globalThis.stepformerData = (name, data) => waiting.get(name)?.resolve(data);

@@ -434,6 +434,7 @@ def write_page(
     presets: Mapping[str, Mapping[str, int]],
     sentence: str,
     tables: Sequence[Table],
+    limits: Sequence[tuple[str, str, str]] = (),
 ) -> str:
     """The JSON of a ledger on a page, whatever it counts.
 
@@ -445,6 +446,7 @@ def write_page(
         presets: name -> settings; the first is where the page begins.
         sentence: the result in one sentence, with names of results in braces.
         tables: what the results are shown in. A result that the program does not have is shown as 0.
+        limits: a setting, a result that must be 1 or more, and what is said of the setting where it is not.
 
     Returns:
         Text that is safe inside an HTML script element.
@@ -462,6 +464,7 @@ def write_page(
             for heads, rows in tables
         ],
         "units": UNITS,
+        "limits": limits,
         "rules": {"divisible": DIVISIBLE, "one_vocabulary": ONE_VOCABULARY},
     }
     return dumps(document)

@@ -34,7 +34,10 @@ def timeline(model: str | Path = "small", sentence: int = 0) -> TimelineView:
     Raises:
         CheckpointError: the files are not there, or not what they should be.
         IndexError: there is no such sentence.
+        TypeError: its position is no whole number.
     """
+    if type(sentence) is not int:  # a truth value is no position
+        raise TypeError(f"sentence is {sentence!r}; it must be a whole number.")
     document = payload(model)
     n = len(document["sentences"])
     if not 0 <= sentence < n:
@@ -67,20 +70,25 @@ def payload(model: str | Path = "small") -> dict[str, Any]:
     steps = [one["step"] for one in snapshots]
     if not sentences or len(steps) < 2 or steps != sorted(set(steps)):
         raise CheckpointError(f"{path}: the steps are {steps}; two or more are needed, in order, and a sentence.")
-    layers = {tuple(map(len, part["attention"])) for one in snapshots for part in one["sentences"]}
-    if len(layers) > 1:
-        raise CheckpointError(f"{path}: the snapshots have different numbers of layers or heads: {sorted(layers)}.")
+    _order_layers(snapshots, path)
     curve = _loss(directory / LOG)
+    points = _thinned(curve, steps)
+    if len(points) < 2:
+        raise CheckpointError(f"{directory / LOG}: of its steps two or more must lie from {steps[0]} to {steps[-1]}.")
     document = {
         "format": FORMAT,
         "model": directory.name,
         "sentences": sentences,
         "snapshots": snapshots,
-        "loss": _thinned(curve, steps),
+        "loss": points,
         "losses": [curve.get(step) for step in steps],
         "start": 0,
     }
-    if (size := len(dumps(document).encode())) > LARGEST:
+    try:
+        size = len(dumps(document).encode())
+    except UnicodeEncodeError as error:
+        raise CheckpointError(f"{path}: half a sign can not be written ({error.reason}).") from error
+    if size > LARGEST:
         raise CheckpointError(f"{path}: the timeline has {size:,} bytes; a page takes at most {LARGEST:,}.")
     return document
 
@@ -115,7 +123,23 @@ def _part(part: Any, words: dict[str, list[str]], where: str) -> dict[str, Any]:
     following = part.get("next")
     if not isinstance(following, list) or len(following) != n_tgt + 1 or not all(map(_is_bars, following)):
         raise CheckpointError(f"{where}: next has no lists of [word, thousandths] for {n_tgt + 1} positions.")
-    return {"attention": list(part["attention"].values()), "next": following[:n_tgt]}
+    return {"attention": part["attention"], "next": following[:n_tgt]}
+
+
+def _order_layers(snapshots: list[dict[str, Any]], path: Path) -> None:
+    """Put lists in the place of the named layers, everywhere in the order of the first snapshot."""
+    names = list(snapshots[0]["sentences"][0]["attention"])
+    n_heads = set()
+    for k, one in enumerate(snapshots):
+        for j, part in enumerate(one["sentences"]):
+            layers = part["attention"]
+            if set(layers) != set(names):
+                where = f"{path}: snapshot {k}, sentence {j}"
+                raise CheckpointError(f"{where} has other layers than the first: {', '.join(layers)}.")
+            part["attention"] = [layers[name] for name in names]
+            n_heads.update(map(len, part["attention"]))
+    if len(n_heads) > 1:
+        raise CheckpointError(f"{path}: the layers have different numbers of heads: {sorted(n_heads)}.")
 
 
 def _is_table(rows: Any, n_rows: int, n_columns: int) -> bool:
@@ -134,17 +158,23 @@ def _is_count(x: Any, most: int = 10**9) -> bool:
     return type(x) is int and 0 <= x <= most  # a truth value is no number here
 
 
+def _is_loss(x: Any) -> bool:
+    return type(x) in (int, float) and 0 <= x <= 10**9  # neither NaN nor infinity is
+
+
 def _loss(path: Path) -> dict[int, float]:
     """Step -> loss, as the training logged it."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise CheckpointError(f"{path} can not be read: {error}.") from error
     steps = content.get("steps") if isinstance(content, dict) else None
     step, loss = (steps.get("step"), steps.get("loss")) if isinstance(steps, dict) else (None, None)
     fits = isinstance(step, list) and isinstance(loss, list) and len(step) == len(loss) > 1
-    if not fits or not all(map(_is_count, step)) or not all(type(x) in (int, float) and x >= 0 for x in loss):
-        raise CheckpointError(f"{path}: steps.step and steps.loss are no lists of numbers of the same length.")
+    if not fits or not all(map(_is_count, step)) or not all(map(_is_loss, loss)):
+        raise CheckpointError(
+            f"{path}: steps.step and steps.loss are no lists of numbers from 0 to 10^9, of the same length."
+        )
     return dict(zip(step, loss, strict=True))
 
 

@@ -19,6 +19,9 @@ TOKEN_RULES = ("space", "character")
 MAX_CELLS = 4_000_000
 """The largest tensor a program may hold: 32 MB of numbers, far more than a page can show."""
 
+LARGEST_INT = 2**53 - 1
+"""A page can not tell every whole number beyond it from the next one."""
+
 
 class TraceError(ValueError):
     """A program that is not well formed, or an edit that does not fit it."""
@@ -254,11 +257,24 @@ class Trace:
                 raise TraceError(f"with_breaks: a break needs a name and at least one edit; given {b}.")
         if len(set(names)) != len(names):
             raise TraceError(f"with_breaks: two breaks share a name: {names}.")
+        for edit in itertools.chain.from_iterable(b.edits for b in breaks):
+            self._check_order(edit)
         new = self._edited()
         new.breaks = tuple(replace(b, edits=tuple(self._in_numbers(edit) for edit in b.edits)) for b in breaks)
         for name in names:
             new.broken(name)
         return new
+
+    def _check_order(self, edit: Edit) -> None:
+        """Refuse inputs that are computed later in the program as it was recorded, as the player does."""
+        place = {step.output: k for k, step in enumerate(self.steps)}
+        target = self.find(edit.tensor)
+        for name in edit.inputs or () if target in place else ():
+            if place.get(self.find(name), -1) >= place[target]:
+                raise TraceError(self._late(target, self.find(name)))
+
+    def _late(self, target: int, other: int) -> str:
+        return f"{self.tensors[target].name!r} needs {self.tensors[other].name!r}, which is computed later."
 
     def _in_numbers(self, edit: Edit) -> Edit:
         """The edit with the ids of a text in the place of the text: the stored program and the player know ids only."""
@@ -371,8 +387,7 @@ class Trace:
         for step in self.steps:
             inputs = [self.arrays[i] for i in step.inputs]
             if any(array is None for array in inputs):
-                late = self.tensors[step.inputs[[a is None for a in inputs].index(True)]].name
-                raise TraceError(f"{self.tensors[step.output].name!r} needs {late!r}, which is computed later.")
+                raise TraceError(self._late(step.output, step.inputs[[a is None for a in inputs].index(True)]))
             result = computed(OPS[step.op], inputs, step.attributes)
             self.arrays[step.output] = frozen(result, inputs)
             self._check_result(self.tensors[step.output], result)
@@ -567,8 +582,8 @@ def as_value(value: Any, tensor: Tensor, masked: bool = False) -> np.ndarray:
         raise TraceError(f"{tensor.name}: the value has shape {array.shape}; it needs the axes {tensor.axes}.")
     if array.size > MAX_CELLS:
         raise TraceError(f"{tensor.name}: {array.size:,} cells; a program holds at most {MAX_CELLS:,} a tensor.")
-    if array.dtype.kind == "u" and array.size and array.max() > np.iinfo(np.int64).max:
-        raise TraceError(f"{tensor.name}: {array.max()} is too large a whole number; the largest is 2**63 - 1.")
+    if tensor.dtype == "int" and (large := array[(array > LARGEST_INT) | (array < -LARGEST_INT)]).size:
+        raise TraceError(f"{tensor.name}: {large[0]} is too large a whole number; the largest is 2**53 - 1.")
     if kind == "float":
         with np.errstate(over="ignore"):  # what float64 cannot hold becomes an infinity, which is refused below
             array = array.astype(np.float64)

@@ -74,6 +74,22 @@ PRESETS: dict[str, dict[str, int]] = {
 on 4.5 million pairs, rounded to whole epochs; and small on one core of a laptop."""
 
 
+A_PAIR_EACH = "batch_size is {batch_size}; each of {devices} devices needs a pair at least"
+A_FULL_BATCH = "batch_size is {batch_size}; pairs · epochs is only {pairs} · {epochs}"
+LIMITS = (("batch_size", "kept.pairs", A_PAIR_EACH), ("batch_size", "training.steps", A_FULL_BATCH))
+"""How a page checks the same: a setting, the result that must be 1 or more, and what is said where it is not."""
+
+
+def _checked(given: Mapping[str, Any]) -> dict[str, int]:
+    """The settings as whole numbers; a batch must fill every device, and the data a batch."""
+    settings = check(given, FIELDS)
+    if settings["batch_size"] < settings["devices"]:
+        raise ConfigurationError(A_PAIR_EACH.format(**settings))
+    if settings["batch_size"] > settings["pairs"] * settings["epochs"]:
+        raise ConfigurationError(A_FULL_BATCH.format(**settings))
+    return settings
+
+
 # ---- the program ---------------------------------------------------------------------------------------------------
 
 
@@ -89,7 +105,7 @@ def program(settings: Mapping[str, Any] = PRESETS["base"]) -> Trace:
     Raises:
         ConfigurationError: the settings do not fit.
     """
-    settings = check(settings, FIELDS)
+    settings = _checked(settings)
     with record("What training a Transformer costs") as trace:
         model = count(leaves(settings, FIELDS))
         numbers = {name: leaf(f"number.{name}", value, ()) for name, value in NUMBERS.items()}
@@ -367,13 +383,14 @@ def payload(preset: str = "base", changes: Mapping[str, Any] | None = None) -> s
         Text that is safe inside an HTML script element.
 
     Raises:
-        ConfigurationError: the settings do not fit.
+        ConfigurationError: there is no such preset, or the settings do not fit.
     """
-    begin = {preset: PRESETS[preset]} if not changes else {f"{preset}, changed": PRESETS[preset] | changes}
-    check(*begin.values(), FIELDS)
+    if preset not in PRESETS:
+        raise ConfigurationError(f"preset is {preset!r}; it must be one of {', '.join(PRESETS)}.")
+    begin = {f"{preset}, changed" if changes else preset: _checked(PRESETS[preset] | (changes or {}))}
     presets = {name.replace("_", " "): one for name, one in (begin | PRESETS).items()}
     trace = program()
-    return write_page(trace.title, trace, FIELDS, MAIN, presets, SENTENCE, TABLES)
+    return write_page(trace.title, trace, FIELDS, MAIN, presets, SENTENCE, TABLES, LIMITS)
 
 
 def show(preset: str = "base", **changes: int) -> "LedgerView":
@@ -391,8 +408,6 @@ def show(preset: str = "base", **changes: int) -> "LedgerView":
     """
     from stepformer.widgets.ledger_view import LedgerView
 
-    if preset not in PRESETS:
-        raise ConfigurationError(f"preset is {preset!r}; it must be one of {', '.join(PRESETS)}.")
     return LedgerView(payload(preset, changes), lines(PRESETS[preset] | changes))
 
 

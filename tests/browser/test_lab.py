@@ -10,14 +10,14 @@ from urllib.error import URLError
 from urllib.request import urlopen
 
 import pytest
-from helpers import CHAPTERS, ROOT, calls_of_show, fault
+from helpers import CHAPTERS, LONG, ROOT, calls_of_show, fault
 from nbformat.v4 import new_code_cell, new_notebook
 from normalise_notebook import dumps, normalise
 
 pytestmark = pytest.mark.slow
 
 # A chapter takes JupyterLab some twelve seconds: `make test` opens the first of the main line, `make test-all` each.
-OPENED = [path for path in CHAPTERS if os.environ.get("STEPFORMER_LONG") or path.stem == "05_attention"]
+OPENED = [path for path in CHAPTERS if LONG or path.stem == "05_attention"]
 
 PROBE = [
     "from stepformer import examples\nfrom stepformer.widgets import show",

@@ -181,6 +181,46 @@ def test_a_training_is_counted_as_python_counts_it(changes, page_ledger):
     assert ("1,000,000",) in rows(element)
 
 
+@pytest.mark.parametrize(("changes", "message"), [
+    ({"batch_size": 63, "devices": 64}, "batch_size is 63; each of 64 devices needs a pair at least"),
+    ({"pairs": 33, "epochs": 3}, "batch_size is 100; pairs · epochs is only 33 · 3"),
+])  # fmt: skip
+def test_a_batch_that_can_not_be_is_refused_as_in_python(changes, message, page_ledger):
+    with pytest.raises(training_ledger.ConfigurationError, match=message):
+        training_ledger.cost(training_ledger.PRESETS["base"] | changes)
+    _page, element = page_ledger(training_ledger_html())
+    for name, value in changes.items():
+        assert element.get_attribute("data-invalid") is None
+        before = rows(element)
+        enter(element, name, value)
+    assert element.get_attribute("data-invalid") == "batch_size"
+    assert element.get_by_text(message).is_visible()
+    assert rows(element) == before
+
+
+def with_first_preset(changes):
+    """The form with other settings at the beginning, as the page might get them."""
+    html = model_ledger_html()
+    document = json.loads(re.search(r'<script type="application/json">(.*?)</script>', html, re.DOTALL)[1])
+    text = json.dumps(next(iter(document["presets"].values())), separators=(",", ":"))
+    assert html.count(text) == 1
+    return html.replace(text, json.dumps(json.loads(text) | changes))
+
+
+def test_a_setting_that_is_null_is_left_out(page_ledger):
+    _page, element = page_ledger(with_first_preset({"d_k": None, "d_v": None}))
+    assert field(element, "d_k").input_value() == ""
+    assert rows(element) == expected(PAPER)
+
+
+def test_a_beginning_that_does_not_fit_is_said_and_others_are_counted(page_ledger):
+    _page, element = page_ledger(with_first_preset({"n_heads": 7}))
+    assert element.get_by_text("d_model must be divisible by n_heads").is_visible()
+    assert set(rows(element)) == {("", "")}
+    enter(element, "n_heads", 8)
+    assert rows(element) == expected(PAPER)
+
+
 def broken_payloads():
     html = model_ledger_html()
     yield "not JSON", html.replace('{"format"', '{"format', 1)

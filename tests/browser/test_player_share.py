@@ -13,7 +13,7 @@ from probe import SCRIPT, api, attention_program, write_page
 from test_access import axe
 
 from stepformer import examples as example_programs
-from stepformer import mistakes
+from stepformer import leaf, mistakes, ops, record
 from stepformer.formatting import format_number
 from stepformer.widgets import player_html
 
@@ -88,6 +88,31 @@ def test_a_link_to_the_page_that_is_open_is_followed_too(pages):
     page.wait_for_function("document.querySelector('stepformer-player').player.edits.length === 1")
 
 
+def test_a_link_that_does_not_fit_leaves_edits_and_folded_blocks(open_page, tmp_path):
+    def opened(trace):
+        page = open_page(write_page(tmp_path, player_html(trace)))
+        page.wait_for_selector("stepformer-player[data-ready]")
+        return page
+
+    page = opened(example_programs.attention())
+    api(page, "player.set('query', [0, 1], 7)")
+    link = copied(page, "Copy link")
+    whole = example_programs.transformer()
+    table = next(whole.tensors[i].name for i in whole.leaves if whole.arrays[i].ndim == 2)
+    page = opened(whole)
+    scope = api(page, "return player.session.blocks.all[0].path")
+    api(page, f"player.toggle({scope!r}); player.set({table!r}, [0, 0], 7)")
+    before = api(page, STATE)
+    assert before["folded"]
+    assert before["edits"]
+    page.evaluate("(link) => { location.hash = link }", link[link.index("#") :])
+    page.get_by_role("alert").filter(has_text="nothing was changed").wait_for()
+    after = api(page, STATE)
+    assert {name: after[name] for name in ("folded", "edits", "breaks", "step")} == {
+        name: before[name] for name in ("folded", "edits", "breaks", "step")
+    }
+
+
 def test_a_damaged_link_and_one_of_other_numbers_open_the_page_with_a_notice(pages, tmp_path, open_page):
     page = pages()
     api(page, "player.set('query', [0, 1], 7)")
@@ -119,6 +144,7 @@ def test_a_damaged_link_and_one_of_other_numbers_open_the_page_with_a_notice(pag
     assert api(other, "return player.edits") == [["query", [0, 1], 7]]
     other, said = elsewhere(example_programs.padded_input())
     assert "does not fit" in said
+    assert "nothing was changed" in said
     assert api(other, "return player.edits") == []
 
 
@@ -152,11 +178,25 @@ def test_a_menu_that_cannot_be_loaded_says_so_and_is_tried_again_when_opened_ane
 
 
 # ---- code ----------------------------------------------------------------------------------------------------------
+def names_of_python():
+    """A program whose tensors are called as what the copied code itself uses."""
+    with record() as trace:
+        x = leaf("float", [[0.5, 1.0], [2.0, 3.0]], ("n", "m"))
+        ids = leaf("int", [1, 0], "n", vocabulary=("a", "b"))
+        mask = leaf("bool", [[True, False], [True, True]], ("n", "m"))
+        masked = ops.mask(x, mask, name="len")
+        weights = ops.softmax(masked, name="sum")
+        ops.hardmax(ops.add(weights, x, name="enumerate"), name="max")
+        ops.one_hot(ids, vocab_size=2, name="divmod", axes=("n", "word"))
+    return trace
+
+
 PROGRAMS = {
     "attention": example_programs.attention().with_breaks(*mistakes.ATTENTION),
     "heads": example_programs.multi_head_attention(),
     "tokens": example_programs.padded_input(),
     "whole": example_programs.transformer(),
+    "names": names_of_python(),
 }
 
 

@@ -47,3 +47,17 @@ def test_tiles_that_do_not_belong_together_are_refused(n_keys, n_values, message
         flash_attention(np.ones((4, 5)), [np.ones((2, 5))] * n_keys, [np.ones((2, 3))] * n_values)
     with pytest.raises(ValueError, match="every key needs one value"):
         flash_attention(np.ones((4, 5)), [np.ones((2, 5))], [np.ones((3, 3))])
+
+
+def test_a_tile_has_a_row_and_all_values_are_equally_wide():
+    query, key = np.ones((4, 5)), np.ones((2, 5))
+    with pytest.raises(ValueError, match="tile 2 is empty; each has one key or more"):
+        flash_attention(query, [key, key[:0]], [np.ones((2, 3)), np.ones((0, 3))])
+    with pytest.raises(ValueError, match=r"tile 2 has values of the width 1; those of tile 1 have 3"):
+        flash_attention(query, [key, key], [np.ones((2, 3)), np.ones((2, 1))])
+
+
+def test_tiles_may_stand_in_one_array():
+    query, key, value = drawn(1.0)
+    whole = flash_attention(query, key[:6].reshape(3, 2, 5), value[:6].reshape(3, 2, 3))
+    assert_agree(whole, flash_attention(query, [key[:6]], [value[:6]]), 1e-12)

@@ -101,6 +101,7 @@ def through_torch(own, module, src, tgt):
                              tgt_key_padding_mask=tgt_padding, memory_key_padding_mask=src_padding))  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["a batch of one", "length one", "one source token", "ragged", "no padding"])
 @pytest.mark.parametrize(("norm_first", "activation"), ORDERS)
 @pytest.mark.parametrize("final_norm", [True, False])

@@ -33,6 +33,7 @@ def sacrebleu_of(corpus, smoothing: str, effective_order: bool):
     return metric.corpus_score(texts[0], [texts[1]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("effective_order", [False, True])
 @pytest.mark.parametrize("smoothing", ["exp", "none"])
 @settings(max_examples=60, deadline=None, derandomize=True)

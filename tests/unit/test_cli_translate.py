@@ -69,6 +69,15 @@ def test_scores_n_best_and_alignment(translate):
     ]
 
 
+def test_a_model_without_attention_says_that_it_looks_nowhere(capsys):
+    remark = "stepformer translate: --alignment: the model has no cross-attention, so there is nothing to draw\n"
+    for extra, wanted in (([], remark), (["--alignment"], remark)):
+        assert cli.main(["translate", "Tom chases Jerry.", "Jerry chases Tom.", "--model", "gru", *extra]) == 0
+        printed = capsys.readouterr()
+        assert len(printed.out.splitlines()) == 2
+        assert printed.err == (wanted if extra else "")
+
+
 def test_width_counts_columns_of_a_terminal():
     assert _drawing.width("追逐") == 4
     assert _drawing.width("chase") == 5

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from helpers import only_in_test_all
 from make_curves import RECIPES, N, clauses, moment, sets_of
 
 from stepformer.checkpoint import SHIPPED, load_model
@@ -63,16 +64,50 @@ def test_clauses_are_counted_by_their_commas():
     assert [clauses(text) for text in ("汤姆睡觉。", "汤姆睡觉，杰瑞跑步，猫唱歌。")] == [1, 3]
 
 
+DAMAGED = {
+    "no runs": (lambda d: d.pop("runs"), "runs is None"),
+    "no machine": (lambda d: d.update(cpu=3), "cpu is 3"),
+    "a run that is none": (lambda d: d["runs"].update(small=[]), "small: it is no object"),
+    "no moments": (lambda d: d["runs"]["small"].update(moments=[]), r"small: moments is \[\]"),
+    "a truth value": (lambda d: d["runs"]["small"].update(parameters=True), "small: parameters is True"),
+    "a moment that is none": (lambda d: d["runs"]["small"]["moments"].insert(0, 5), "small, moment 0: it is no object"),
+    "no step": (lambda d: d["runs"]["small"]["moments"][1].pop("step"), "small, moment 1: step is None"),
+    "a text for numbers": (lambda d: d["runs"]["small"]["moments"][0].update(bleu="123456"), "small, moment 0: bleu"),
+    "a number less": (lambda d: d["runs"]["small"]["moments"][0]["exact"].pop(), "small, moment 0: exact is"),
+    "NaN": (lambda d: d["runs"]["small"]["moments"][0]["low"].__setitem__(2, float("nan")), "small, moment 0: low"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_damage_is_refused_with_its_place(name, tmp_path):
+    contents = json.loads(curves.FILE.read_text(encoding="utf-8"))
+    change, message = DAMAGED[name]
+    change(contents)
+    file = tmp_path / "curves.json"
+    file.write_text(json.dumps(contents), encoding="utf-8")
+    with pytest.raises(ValueError, match=rf"curves\.json: {message}"):
+        curves.load(file)
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"\xff", b"[" * 100_000, b"[]", b"3", b"null", b'{"format": []}'])
+def test_what_is_no_file_of_curves_is_refused(content, tmp_path):
+    file = tmp_path / "curves.json"
+    file.write_bytes(content)
+    with pytest.raises(ValueError, match=r"curves\.json"):
+        curves.load(file)
+
+
 def test_another_format_is_refused(tmp_path):
     contents = json.loads(curves.FILE.read_text(encoding="utf-8"))
-    for changed in ({"format": "stepformer.curves/2"}, {"clauses": [1, 2]}):
+    without = {name: value for name, value in contents.items() if name != "clauses"}
+    for changed in (contents | {"format": "stepformer.curves/2"}, contents | {"clauses": [1, 2]}, without):
         file = tmp_path / "curves.json"
-        file.write_text(json.dumps(contents | changed), encoding="utf-8")
+        file.write_text(json.dumps(changed), encoding="utf-8")
         with pytest.raises(ValueError, match=r"curves\.json"):
             curves.load(file)
 
 
-@pytest.mark.slow
+@only_in_test_all
 def test_the_shipped_models_are_as_good_as_their_curves_end():
     sets = sets_of(Config.preset("small"))
     assert [len(pairs) for pairs in sets] == [N] * len(curves.CLAUSES)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 from agreement import assert_agree
-from helpers import ROOT, fault
+from helpers import ROOT, fault, only_in_test_all
 
 from stepformer import examples, exercises, mistakes, ops
 from stepformer.checks import CHECKS
@@ -266,7 +266,7 @@ def one_thread():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=only_in_test_all) for seed in (2, 3))])
 @pytest.mark.usefixtures("one_thread")
 def test_what_the_chapter_finds_does_not_hang_on_its_seed(seed):
     chapter = experiments()
@@ -302,7 +302,7 @@ def test_what_the_chapter_finds_does_not_hang_on_its_seed(seed):
     assert 1 < given.argmin() < 6
 
 
-@pytest.mark.slow
+@only_in_test_all
 @pytest.mark.usefixtures("one_thread")
 def test_longer_training_moves_the_curve_and_it_still_falls():
     chapter = experiments()

@@ -221,6 +221,7 @@ def test_systems_are_compared_on_the_same_sentences(evaluation):
 # ---- the report ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_report_has_every_number_and_no_sentence_becomes_markup(evaluation, model, tmp_path):
     ((_, weights),) = cross_attention(model, IDS[:1])
     path = write_report(tmp_path / "new" / "report", [evaluation], example=(PAIRS[0], weights))

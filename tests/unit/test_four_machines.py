@@ -97,6 +97,13 @@ def test_what_the_page_says_of_longer_sentences_is_what_the_scores_say():
     assert all(0.4 < exact[name][4] < 0.6 for name in ("small", "base")), "about half at five"
     assert all(exact[name][5] < 0.1 for name in MACHINES), "fewer than one of ten at six"
     assert {scores[name]["test"]["clauses_4"]["n"] for name in MACHINES} == {500}
+    # Four clauses in more than 32 tokens: here the GRU with attention wins.
+    longer = {name: scores[name]["test"]["longer"]["exact"] for name in MACHINES}
+    assert longer["gru_attention"] > 0.99
+    assert all(0.38 < longer[name] < 0.45 for name in ("small", "base")), "about four of ten"
+    pairs = of_grammar("longer", read_model("small").info["record"])
+    assert {pair.clauses for pair in pairs} == {4}
+    assert min(len(pair.source_tokens) for pair in pairs) > 32
 
 
 def test_all_four_learnt_from_the_same_pairs():

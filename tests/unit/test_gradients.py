@@ -124,6 +124,7 @@ def test_the_gradient_of_a_layer_norm_has_no_mean_and_is_at_right_angles_to_the_
     assert_agree((gradient * centred).sum(axis=1), np.zeros(3), 1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("activation", ["relu", "gelu"])
 @given(seed=st.integers(0, 1000))
 def test_feed_forward_equals_finite_differences(activation, seed):
@@ -141,6 +142,7 @@ def test_feed_forward_equals_finite_differences(activation, seed):
         )
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(seed=st.integers(0, 1000))
 def test_multi_head_attention_equals_finite_differences(seed):
@@ -228,6 +230,7 @@ def test_one_wrong_cell_of_any_gradient_is_seen(name, gradients):
             CHECKS["gradient_agrees_with_finite_differences"](broken)
 
 
+@pytest.mark.slow
 @every_program
 @pytest.mark.parametrize("n", [1, 2, 7])
 def test_a_program_rerun_at_another_length_has_the_right_slopes(name, n):

@@ -10,7 +10,7 @@ from engine import ask_engine, from_engine
 from translation_cases import EVERY_SHAPE, random_model, save_random_model
 
 from stepformer import checks, examples, mistakes
-from stepformer.checkpoint import load_model
+from stepformer.checkpoint import SHIPPED, load_model, read_model
 from stepformer.data.tokenizer import EOS, PAD
 from stepformer.evaluate.perplexity import perplexity
 from stepformer.looking_inside import plane as planes
@@ -18,9 +18,10 @@ from stepformer.looking_inside.heads import Head, heads_of, read_without_each, w
 from stepformer.looking_inside.lens import lens_program, stream_names
 from stepformer.looking_inside.positions import further_back
 from stepformer.looking_inside.reading import ids_of, read
+from stepformer.looking_inside.stream import stream_of
 from stepformer.looking_inside.weights import only_best, permuted, uniform, with_weights
 from stepformer.looking_inside.words import cost_of_words
-from stepformer.nn import Transformer
+from stepformer.nn import AdditiveAttention, Transformer
 from stepformer.nn.attention_weights import attention_weights
 from stepformer.translation_program import translation_program
 from stepformer.translator import Translator
@@ -112,8 +113,6 @@ def test_without_a_head_it_is_the_program_with_the_head_switched_off(directory):
 
 
 def random_stored(directory):
-    from stepformer.checkpoint import read_model
-
     return read_model(directory)
 
 
@@ -154,6 +153,44 @@ def test_its_own_weights_change_nothing(model):
     with with_weights(model.get_submodule(CROSS), lambda weights: weights):
         torch.testing.assert_close(padded_logits(model), before, rtol=0, atol=1e-12)
     assert torch.equal(padded_logits(model), before)
+
+
+def test_one_change_within_another_comes_and_goes(model):
+    attention, before = model.get_submodule(CROSS), padded_logits(model)
+    with with_weights(attention, uniform):
+        outer = padded_logits(model)
+        with with_weights(attention, only_best):
+            inner = padded_logits(model)
+        assert torch.equal(padded_logits(model), outer)
+        attention_weights(model, torch.tensor([SRC]), torch.tensor([TGT]))
+        assert torch.equal(padded_logits(model), outer)
+    assert not torch.equal(inner, outer)
+    assert torch.equal(padded_logits(model), before)
+    assert "attend" not in vars(attention)
+
+
+def test_another_kind_of_model_is_told_so():
+    gru, with_attention = (load_model(SHIPPED / name).model for name in ("gru", "gru_attention"))
+    other = next(part for part in with_attention.modules() if isinstance(part, AdditiveAttention))
+    with pytest.raises(TypeError, match="AdditiveAttention is no multi-head attention"), with_weights(other, uniform):
+        pass
+    for other in (gru, with_attention):
+        with pytest.raises(TypeError, match="has no positions"), further_back(other, src=1):
+            pass
+    with pytest.raises(TypeError, match="EncoderDecoder does not hide"):
+        cost_of_words(gru, ((5, 6), (7, 8)))
+    for name in ("gru", "gru_attention"):
+        with pytest.raises(ValueError, match="the model is no Transformer"):
+            lens_program(read_model(SHIPPED / name), SRC, TGT)
+
+
+def test_heads_may_come_one_by_one(model):
+    two = [Head(CROSS, 0), Head(CROSS, 3)]
+    with without_heads(model, two):
+        wanted = logits(model)
+    with without_heads(model, (head for head in two)):
+        assert np.array_equal(logits(model), wanted)
+    assert not np.array_equal(logits(model), wanted)
 
 
 def seen_weights(model, change):
@@ -275,6 +312,26 @@ def test_at_every_depth_the_lens_is_a_decoder_of_fewer_sublayers(directory):
             np.testing.assert_allclose(got, wanted, rtol=0, atol=1e-9 * max(1, np.abs(wanted).max()))
 
 
+def test_the_stream_of_many_sentences_is_that_of_each_program(tmp_path):
+    stored = random_model(tmp_path / "model")
+    model, names = load_model(tmp_path / "model").model.double(), stream_names(2, norm_first=True)
+    ids = [((5, 6, 4), (4, 9, 5, 6)), ((7, 8), (5,)), ((9, 4, 5, 6, 7), (8, 8, 4))]
+    stream = stream_of(model, ids, batch_size=2)
+    assert stream.states.shape[:2] == (len(names), 8)
+    for k, (source, target) in enumerate(ids):
+        trace, rows = lens_program(stored, (*source, EOS), (1, *target), breaks=False), stream.sentences == k
+        assert stream.words[rows].tolist() == list(target)
+        for state, name in zip(stream.states, names.values(), strict=True):
+            np.testing.assert_allclose(state[rows], trace[name][:-1], rtol=0, atol=1e-9)
+    assert not any(module._forward_pre_hooks for module in model.modules())
+
+
+def test_a_stream_of_norms_after_the_sublayers_is_refused():
+    torch.manual_seed(0)
+    with pytest.raises(ValueError, match="normalises after"):
+        stream_of(Transformer(12, 11, d_model=16, n_heads=4, n_layers=1, d_ff=20, max_len=20, norm_first=False), PAIRS)
+
+
 def test_chances_are_those_of_the_word_that_the_model_says(tmp_path):
     trace = lens_program(random_model(tmp_path / "model"), SRC, TGT, breaks=False)
     said = trace["logits"].argmax(-1)
@@ -339,6 +396,8 @@ def test_kinds_of_words_are_those_of_the_lexicon():
     assert [english[w] for w in ("Tom", "mice", "chased", "angry")] == list(planes.KINDS)
     assert [chinese[w] for w in ("汤姆", "老鼠", "追逐", "生气")] == list(planes.KINDS)
     assert not {None, "", "the", "not"} & set(english)
+    with pytest.raises(ValueError, match="language is 'fr'; it must be en or zh"):
+        planes.kinds_of_words("fr")
     rows, words = planes.rows_of(np.arange(8).reshape(4, 2), ["<pad>", "mice", "the", "Tom"], english)
     assert words == ["mice", "Tom"]
     assert rows.tolist() == [[2, 3], [6, 7]]

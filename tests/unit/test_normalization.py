@@ -119,3 +119,14 @@ def test_the_twin_refuses_bad_sizes():
         nn.LayerNorm(4, -1.0)
     with pytest.raises(ValueError, match=r"x has shape \(2, 3\); its width must be d_model = 4"):
         nn.LayerNorm(4)(torch.ones(2, 3))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("factor", [1.0, 300.0])
+def test_rms_norm_in_half_precision_does_not_overflow_and_keeps_the_precision(dtype, factor):
+    x = torch.tensor([[1.0, -2.0, 3.0, 0.5]]) * factor
+    exact = nn.RMSNorm(4)(x)
+    for module in (nn.RMSNorm(4), nn.RMSNorm(4).to(dtype)):
+        half = module(x.to(dtype))
+        assert half.dtype == dtype
+        torch.testing.assert_close(half.float(), exact, rtol=2 * torch.finfo(dtype).eps, atol=0)

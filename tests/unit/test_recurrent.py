@@ -5,7 +5,7 @@ import ast
 import numpy as np
 import pytest
 from agreement import assert_agree
-from helpers import ROOT
+from helpers import ROOT, only_in_test_all
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -48,6 +48,7 @@ def test_one_step_of_each_by_hand():
 # ---- what holds for all numbers -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", PARAMS)
 @given(seed=st.integers(0, 1000), n=st.integers(1, 6), more=st.integers(0, 3))
 def test_padding_changes_nothing(kind, seed, n, more):
@@ -61,6 +62,7 @@ def test_padding_changes_nothing(kind, seed, n, more):
         assert not held.states[n:].any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", PARAMS)
 @given(seed=st.integers(0, 1000))
 def test_no_state_knows_a_later_word(kind, seed):
@@ -239,7 +241,7 @@ def experiment():
     return names["trained_accuracy"]
 
 
-@pytest.mark.slow
+@only_in_test_all
 def test_the_experiment_comes_out_with_other_seeds():
     accuracy = experiment()
     for seed in range(1, 7):

@@ -111,6 +111,16 @@ def test_a_sentence_that_is_not_there_is_refused(sentence):
         timeline("small", sentence)
 
 
+@pytest.mark.parametrize("sentence", [True, 1.0, "1", None])
+def test_a_sentence_is_chosen_by_a_whole_number(sentence):
+    with pytest.raises(TypeError, match="it must be a whole number"):
+        timeline("small", sentence)
+
+
+def renamed(layers):
+    layers["another"] = layers.pop(LAYER)
+
+
 def first(document):
     return document["snapshots"][0]["sentences"][0]
 
@@ -127,7 +137,10 @@ BROKEN = {
     "no attention": (lambda d: first(d).update(attention={}), "attention is no object"),
     "a short row": (lambda d: first(d)["attention"][LAYER][0][0].pop(), "has no heads of 4"),
     "more than all": (lambda d: first(d)["attention"][LAYER][0][0].__setitem__(0, 1001), "has no heads of 4"),
-    "a layer less": (lambda d: first(d)["attention"].pop(LAYER), "different numbers of layers"),
+    "a layer less": (lambda d: first(d)["attention"].pop(LAYER), "snapshot 0, sentence 1 has other layers"),
+    "another layer": (lambda d: renamed(first(d)["attention"]), "snapshot 0, sentence 1 has other layers"),
+    "a head less": (lambda d: first(d)["attention"][LAYER].pop(), "different numbers of heads: [3, 4]"),
+    "half of a sign": (lambda d: d["sentences"][0]["src"].__setitem__(0, "\ud800"), "can not be written"),
     "a position less": (lambda d: first(d)["next"].pop(), "for 5 positions"),
     "a word without a share": (lambda d: first(d)["next"][0][0].pop(), "for 5 positions"),
 }
@@ -141,8 +154,36 @@ def test_a_broken_file_is_refused_with_what_and_where(name, directory):
     assert "snapshots.json" in str(error.value)
 
 
+def test_layers_are_those_of_the_first_snapshot_in_whatever_order_others_name_them(directory):
+    wanted = payload(directory)["snapshots"]
+
+    def other_order(document):
+        for part in document["snapshots"][1]["sentences"]:
+            part["attention"] = dict(reversed(part["attention"].items()))
+
+    assert len(first(stored("small"))["attention"]) > 1
+    assert payload(damaged(directory, other_order))["snapshots"] == wanted
+
+
+def test_a_loss_of_fewer_than_two_points_is_refused(directory):
+    def early(document):
+        document["steps"].update(step=[0, 1], loss=[3.0, 2.0])
+
+    with pytest.raises(CheckpointError, match=r"log\.json: .* two or more"):
+        payload(damaged(directory, early, "log.json"))
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"steps": {"step": [1' + "0" * 5000 + "]}}", "{"])
+def test_a_log_that_is_no_json_is_refused(text, directory):
+    (directory / "log.json").write_text(text, encoding="utf-8")
+    with pytest.raises(CheckpointError, match=r"log\.json can not be read"):
+        payload(directory)
+
+
 @pytest.mark.parametrize("change", [lambda d: [], lambda d: {"steps": {}}, lambda d: d["steps"]["loss"].pop() and None,
-                                    lambda d: d["steps"]["loss"].__setitem__(0, None)])  # fmt: skip
+                                    lambda d: d["steps"]["loss"].__setitem__(0, None),
+                                    *(lambda d, x=x: d["steps"]["loss"].__setitem__(0, x)
+                                      for x in (float("nan"), float("inf"), 1.1e9))])  # fmt: skip
 def test_a_broken_log_is_refused(change, directory):
     with pytest.raises(CheckpointError, match=r"log\.json: steps\.step and steps\.loss"):
         payload(damaged(directory, change, "log.json"))

@@ -313,6 +313,29 @@ def test_an_edit_that_does_not_fit_is_refused_when_the_break_is_declared(trace, 
         trace.with_breaks(Break("mistake", edit, "symptom", "check"))
 
 
+def test_inputs_that_come_later_are_refused_even_where_a_value_replaces_them(trace):
+    edits = (Edit("weights", value=np.ones((4, 3))), Edit("scores", op="copy", inputs=("weights",)))
+    for order in (edits, edits[::-1]):
+        with pytest.raises(TraceError, match=r"needs 'layer\.attention\.weights', which is computed later"):
+            trace.with_breaks(Break("mistake", order, "symptom", "check"))
+
+
+def test_a_whole_number_is_one_that_a_page_can_hold():
+    largest = 2**53 - 1
+
+    def recorded(value):
+        with record() as trace:
+            ops.copy(leaf("n", np.array([value]), "n"), name="same")
+        return trace
+
+    for value in (largest, -largest):
+        assert recorded(value)["same"].tolist() == [value]
+        with pytest.raises(TraceError, match=r"too large a whole number; the largest is 2\*\*53 - 1"):
+            recorded(value + (1 if value > 0 else -1))
+        with pytest.raises(TraceError, match="too large a whole number"):
+            recorded(0).with_breaks(Break("b", Edit("n", value=[value * 2]), "s", "c"))
+
+
 def test_breaks_are_switched_by_name_alone_or_together(trace):
     two = trace.with_breaks(
         Break("hard", (Edit("weights", op="hardmax"),), "s", "c"),

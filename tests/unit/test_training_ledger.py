@@ -4,6 +4,7 @@ import json
 import sys
 from contextlib import nullcontext
 
+import numpy as np
 import pytest
 import torch
 from engine import ask_engine, from_engine, run_module
@@ -14,7 +15,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from stepformer import cli, model_ledger
 from stepformer.model_ledger import UNITS, ConfigurationError, ledger, write_result
 from stepformer.train.distributed import ALONE, Workers, _Several
-from stepformer.training_ledger import MAIN, PRESETS, TABLES, TRAINING_FIELDS, cost, lines, program, show
+from stepformer.training_ledger import MAIN, PRESETS, TABLES, TRAINING_FIELDS, cost, lines, payload, program, show
 
 sys.path.append(str(ROOT / "bench"))
 import training_cost as measure
@@ -189,15 +190,16 @@ def test_the_paper_counts_three_times_as_many():
 
 
 def test_the_numbers_of_the_page_are_these():
-    text = (ROOT / "book" / "ledger.md").read_text(encoding="utf-8")
+    text = " ".join((ROOT / "book" / "ledger.md").read_text(encoding="utf-8").split())
     million, billion = dict(lines(PRESETS["base"])), dict(lines(PRESETS["base_billion"]))
     assert (million["time"], billion["time"]) == ("9.58 hours", "4.99 days")
     assert million["time"] in text
     assert billion["time"] in text
     assert million["the most at one moment"] in text
+    assert billion["the most at one moment"] in text
     figures = json.loads((ROOT / "bench" / "training_cost.json").read_text(encoding="utf-8"))["figures"]
     speeds = [figures[f"speed_{name}"]["value"] for name in measure.CONFIGURATIONS]
-    assert f"{speeds[0]:.0f} GFLOPs a\nsecond with the small model and {max(speeds):.0f} with a wider one" in text
+    assert f"{speeds[0]:.0f} GFLOPs a second with the small model and {max(speeds):.0f} with a wider one" in text
     off = {
         what: max(figures[f"{what}_{name}"]["value"] for name in measure.CONFIGURATIONS) for what in ("flops", "peak")
     }
@@ -213,6 +215,8 @@ def test_the_numbers_of_the_page_are_these():
         ({"utilisation": 101}, "utilisation is 101; it must be a whole number from 1 to 100"),
         ({"n_heads": 7}, "d_model must be divisible by n_heads"),
         ({"price": 3}, "there is no setting 'price'"),
+        ({"devices": 101}, "batch_size is 100; each of 101 devices needs a pair at least"),
+        ({"pairs": 33, "epochs": 3}, "batch_size is 100; pairs · epochs is only 33 · 3"),
     ],
 )
 def test_settings_that_do_not_fit_are_refused(changes, message):
@@ -225,6 +229,8 @@ def test_settings_that_do_not_fit_are_refused(changes, message):
 def test_a_preset_that_is_none_is_refused():
     with pytest.raises(ConfigurationError, match="preset is 'huge'; it must be one of base, big"):
         show("huge")
+    with pytest.raises(ConfigurationError, match="preset is 'huge'; it must be one of base, big"):
+        payload("huge")
 
 
 # ---- the page ------------------------------------------------------------------------------------------------------
@@ -264,10 +270,17 @@ def test_a_widget_begins_where_it_is_asked_to():
     assert len(results) == sum(len(rows) for _, rows in TABLES)
 
 
+def test_the_page_gets_numbers_whatever_settings_are_written_as():
+    document = json.loads(payload("base", {"recompute": True, "d_k": None, "batch_size": np.int64(7)}))
+    settings = next(iter(document["presets"].values()))
+    assert settings == PRESETS["base"] | {"recompute": 1, "batch_size": 7}
+    assert {type(x) for x in settings.values()} == {int}
+
+
 def test_without_javascript_the_results_stand_there():
-    view = show("small", pairs=5)
+    view = show("small", pairs=500)
     html = view.html()
-    for text, amount in lines(PRESETS["small"] | {"pairs": 5}):
+    for text, amount in lines(PRESETS["small"] | {"pairs": 500}):
         assert f"<tr><th>{text}</th><td>{amount}</td></tr>" in html
         assert f"{text}: {amount}" in repr(view)
 

@@ -71,6 +71,7 @@ both_sides = pytest.mark.parametrize("numpy", [False, True], ids=["torch", "nump
 # ---- what must not matter -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @every_model
 @both_sides
 @given(batches(), st.integers(1, 3))
@@ -83,6 +84,7 @@ def test_more_padding_changes_nothing(kind, numpy, batch, more):
     assert_agree(after[:, : tgt.shape[1]][counts], before[counts], TOLERANCE)
 
 
+@pytest.mark.slow
 @every_model
 @both_sides
 @given(batches(), st.data())
@@ -98,6 +100,7 @@ def test_a_later_target_token_changes_no_earlier_row(kind, numpy, batch, data):
     assert np.abs(after[:, changed] - before[:, changed]).max() > 1e-6
 
 
+@pytest.mark.slow
 @every_model
 @both_sides
 @given(batches())

@@ -58,7 +58,7 @@ export class Ledger {
     for (const { field, input } of this.inputs) {
       const value = this.payload.presets[name][field.name];
       if (isSwitch(field)) input.checked = value === 1;
-      else input.value = value === undefined ? '' : writeNumber(value);
+      else input.value = value == null ? '' : writeNumber(value);
     }
     this.#count();
   }
@@ -100,6 +100,8 @@ export class Ledger {
     const all = Object.fromEntries(
       this.inputs.map(({ field: { name } }) => [name, run.values[this.program.find(name)].data[0]]),
     );
+    for (const [name, result, text] of this.payload.limits ?? [])
+      if (run.values[this.program.find(result)].data[0] < 1) this.problems[name] = fill(text, all);
     const { divisible, one_vocabulary: oneVocabulary } = this.payload.rules;
     for (const name of ['d_v', 'd_k'])
       if (!Number.isInteger(all[name])) this.problems.n_heads = fill(divisible, { ...all, name });
@@ -156,8 +158,9 @@ export class Ledger {
     return h('table.lg-table', {}, h('thead', {}, h('tr', {}, ...head)), h('tbody', {}, ...body));
   }
 
-  /** A result as text; what the program does not count is 0. */
+  /** A result as text, none before the first count; what the program does not count is 0. */
   #write(name) {
+    if (!this.run) return '';
     return name ? writeResult(name, this.value(name), this.payload.units) : '0';
   }
 
@@ -172,7 +175,7 @@ export class Ledger {
     setAttribute(this.host, 'data-invalid', wrong.join(' ') || null);
     for (const table of this.tables) table.classList.toggle('lg-kept', wrong.length > 0);
     const sentence = this.payload.sentence.replace(/\{(.+?)\}/g, (_, name) => this.#write(name));
-    setText(this.sum, wrong.length ? t('lg_kept') : sentence);
+    setText(this.sum, wrong.length && this.run ? t('lg_kept') : this.run ? sentence : '');
     for (const [name, cell] of this.cells) setText(cell, this.#write(name));
   }
 }

@@ -101,12 +101,17 @@ export class Session {
   }
 
   /**
-   * Sets one cell; a value that cannot be set or computed is an error and changes nothing.
+   * Sets one cell; a value that cannot be set or computed is an error and changes nothing. Neither does the value that
+   * the cell of a leaf or of an edited result has already.
    * @param {string} [gesture]  see History.leave
    */
   set(name, index, value, gesture) {
     const id = this.program.find(name);
-    const { edit, replaced } = this.#replace(id, this.run.values[id], index, value);
+    const now = this.run.values[id];
+    const { edit, replaced } = this.#replace(id, now, index, value);
+    // A break may have given the value as it is now: then it is none of the reader's.
+    const own = this.overrides.get(id) ?? this.program.tensors[id].value;
+    if (own && same(own, now) && same(own, replaced)) return;
     const overrides = new Map(this.overrides).set(id, replaced);
     const run = this.program.run({ overrides, breaks: this.breaks });
     this.history.leave(this.state, gesture);
@@ -214,6 +219,9 @@ export function differs(a, b) {
   if (a === b || a.data === b.data) return false;
   return !sameShape(a, b) || a.data.some((value, i) => !agree(value, b.data[i]));
 }
+
+/** Whether two values are the same to the last digit. */
+const same = (a, b) => sameShape(a, b) && a.data.every((value, i) => value === b.data[i]);
 
 export function sameShape(a, b) {
   return String(a.shape) === String(b.shape);

@@ -142,7 +142,27 @@ test('what cannot be computed leaves no step back, and neither does what changes
   assert.throws(() => s.set('two', [], 0));
   s.reset();
   s.restore([], []);
-  assert.equal(s.history.past.length, 0);
+  s.set('b', [0], 10);
+  s.set('words', [1], 'Jerry');
+  s.set('allowed', [0, 2], false);
+  assert.deepEqual([s.history.past.length, s.edits], [0, []]);
+  for (let i = 0; i < 2; i++) s.set('total', [0, 0], 11); // the first cuts the inputs off
+  assert.deepEqual([s.history.past.length, s.edits.length], [1, 1]);
+  s.undo();
+  s.set('b', [0], 10);
+  assert.equal(s.redo(), true);
+});
+
+test('the value that a break gives may be set, and then stays without the break', () => {
+  const withValue = {
+    ...PROGRAM,
+    breaks: [{ name: 'other', edits: [{ tensor: 'b', value: [7, 20, 30] }], symptom: 's', caught_by: 'c' }],
+  };
+  const s = new Session(parseProgram(withValue));
+  s.setBreak('other', true);
+  s.set('b', [0], 7);
+  s.setBreak('other', false);
+  assert.deepEqual(s.nested('b'), [7, 20, 30]);
 });
 
 test('the pulls of one slider are one step back; another edit between them parts them', () => {

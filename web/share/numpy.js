@@ -3,7 +3,9 @@ import source from './plain_numpy.py';
 
 const MOST_IN_A_LINE = 12;
 const KEYWORDS =
-  'False None True and as assert async await break class continue def del elif else except finally for from global if in is lambda nonlocal not or pass raise return try while with yield np erf print import';
+  'False None True and as assert async await break class continue def del elif else except finally for from global if in is lambda nonlocal not or pass raise return try while with yield np erf print import ' +
+  // the built-in functions that plain_numpy.py and this program call
+  'abs any bool divmod enumerate float int len max min range sum zip';
 
 /** The functions of plain_numpy.py, by name. */
 const FUNCTIONS = new Map(

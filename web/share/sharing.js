@@ -8,7 +8,7 @@ import { t } from './text.js';
 
 /** What a link has in front of the state. */
 const MARK = '#stepformer=';
-const OWN = document.currentScript?.src ?? document.baseURI;
+const OWN = document.currentScript?.src || document.baseURI;
 
 /**
  * @param {import('../player/player.js').Player} player
@@ -98,6 +98,7 @@ export async function follow() {
 /** Brings a player into a state, and says so where it does not fit. */
 function show(player, state) {
   const before = { edits: player.edits, breaks: player.breaks, step: player.step };
+  const { folded } = player;
   if (!state) return player.notify(t('link_damaged'));
   try {
     player.fold(state.folded);
@@ -107,6 +108,7 @@ function show(player, state) {
     player.compare(state.comparing);
   } catch {
     player.restore(before);
+    player.fold(folded);
     return player.notify(t('link_misfit'));
   }
   return state.program === digest(player.session.program) || player.notify(t('link_older'));

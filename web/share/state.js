@@ -52,10 +52,12 @@ function fits(state) {
   );
 }
 
-/** A short text that differs where two programs differ, in their steps or in their numbers (FNV-1a). */
-export function digest({ tensors, steps }) {
+/** A short text that differs where two programs differ, in steps, numbers, words or known mistakes (FNV-1a). */
+export function digest({ tensors, steps, breaks = [] }) {
+  const numbers = (value) => value && [value.shape, ...value.data];
   const told = [
-    tensors.map(({ name, axes, value }) => [name, axes, value && [value.shape, ...value.data]]),
+    tensors.map(({ name, axes, vocabulary, value }) => [name, axes, vocabulary, numbers(value)]),
+    breaks.map(({ name, edits }) => [name, edits.map(({ value, ...edit }) => [edit, numbers(value)])]),
     steps.map(({ op, inputs, output, attributes }) => [op, inputs, output, attributes]),
   ];
   let hash = 0x811c9dc5;

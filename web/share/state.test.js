@@ -52,5 +52,15 @@ test('the digest tells programs apart by numbers, names and steps', () => {
     { tensors: [leaf([1, 2])], steps: [{ ...steps[0], op: 'relu' }] },
   ];
   assert.equal(digest(program), digest(structuredClone(program)));
+  const words = { ...leaf([1, 2]), vocabulary: ['a', 'b', 'c'] };
+  const mistake = (value) => ({ name: 'm', edits: [{ tensor: 0, value: { shape: [2], data: Float64Array.from(value) } }] });
+  others.push(
+    { tensors: [words], steps },
+    { tensors: [{ ...words, vocabulary: ['a', 'b', 'd'] }], steps },
+    { ...program, breaks: [mistake([1, 2])] },
+    { ...program, breaks: [mistake([1, 3])] },
+    { ...program, breaks: [{ ...mistake([1, 2]), name: 'n' }] },
+  );
+  assert.equal(new Set(others.map(digest)).size, others.length);
   for (const other of others) assert.notEqual(digest(other), digest(program));
 });

@@ -17,9 +17,9 @@ const TEXT = {
   saved: 'Saved as {file}.',
   text: 'What was copied',
   too_long: 'There are too many edits for a link. Undo some, or copy the state as NumPy.',
-  link_damaged: 'The link to this page is damaged or from another version of this book, so the example is as it is at the start.',
+  link_damaged: 'The link to this page is damaged or from another version of this book, so nothing was changed.',
   link_older: 'The link to this page was made with other numbers in this example: its edits are applied to those of today.',
-  link_misfit: 'The link to this page does not fit this example any more, so the example is as it is at the start.',
+  link_misfit: 'The link to this page does not fit this example any more, so nothing was changed.',
 };
 
 /** The text of a key with its places filled in. */

@@ -97,6 +97,9 @@ def _translate(options: argparse.Namespace) -> int:
         translator = Translator.load(options.model)
     except CheckpointError as error:
         raise InputError(str(error)) from None
+    if options.alignment and not any("cross_attention" in name for name, _ in translator.model.named_modules()):
+        told = "--alignment: the model has no cross-attention, so there is nothing to draw"
+        print(f"stepformer translate: {told}", file=sys.stderr)
     is_whole = True
     for lines in _chunks(_lines(options)):
         is_whole &= _translate_some(translator, lines, options, settings)

@@ -76,7 +76,7 @@ HEADS = Choice(
     "both 40 %. What follows?",
     choices=[
         "Neither head is needed, so both can be removed.",
-        "Each can do what the other does, so a test of one head at a time shows neither.",
+        "That one costs little while the other is there says nothing about both.",
         "The measurement is wrong: the losses of two heads must add up.",
         "A does 1 % of the work, and B does 1 %.",
     ],
@@ -86,10 +86,10 @@ HEADS = Choice(
         Wrong(
             2, "Nothing makes them add up. The model is no sum of its heads: later layers read what all of them did."
         ),
-        Wrong(3, "A head may do a lot and be replaced at once by another that does the same."),
+        Wrong(3, "The cost of a head while all others are there is no share of the work: 1 % and 1 % are not 60 %."),
     ],
-    right="Yes. Taking one part away shows what nothing else can replace, not what the part does.",
-    hint="What did B do while A was away?",
+    right="Yes: they may do the same, or each may use up the margin that the other leaves. Nothing here tells which.",
+    hint="Which heads were there in each of the three tests?",
 )
 
 REPLACED = Choice(

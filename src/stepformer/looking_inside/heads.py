@@ -1,6 +1,6 @@
 """What does a head do for the translation? Take it away and count what goes wrong (Michel et al. 2019)."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -32,7 +32,7 @@ def heads_of(model: torch.nn.Module) -> list[Head]:
 
 
 @contextmanager
-def without_heads(model: torch.nn.Module, heads: Collection[Head]) -> Iterator[None]:
+def without_heads(model: torch.nn.Module, heads: Iterable[Head]) -> Iterator[None]:
     """Let a model work without some of its heads while this is open.
 
     Formula: the rows of `w_o` that multiply what the head has fetched are 0, so it adds nothing.
@@ -47,6 +47,7 @@ def without_heads(model: torch.nn.Module, heads: Collection[Head]) -> Iterator[N
     Raises:
         ValueError: the model has no such head.
     """
+    heads = list(heads)
     if missing := set(heads) - set(heads_of(model)):
         raise ValueError(f"The model has no head {sorted(missing)[0]}; it has {len(heads_of(model))} others.")
     weights = {path: model.get_submodule(path).w_o.weight for path, _ in heads}

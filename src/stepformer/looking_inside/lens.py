@@ -52,6 +52,8 @@ def lens_program(
     Raises:
         ValueError: the model is no Transformer, or an id is in no vocabulary.
     """
+    if stored.info["kind"] != "transformer":
+        raise ValueError(f"the model is no Transformer but {stored.info['kind']!r}, which has no stream to read.")
     n_layers, norm_first = (stored.info["arguments"].get(name) for name in ("n_decoder_layers", "norm_first"))
     stream = stream_names(n_layers, norm_first)
 

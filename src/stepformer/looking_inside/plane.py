@@ -20,14 +20,19 @@ class Gathered(NamedTuple):
 def kinds_of_words(language: str = "en") -> dict[str, str]:
     """What kind of word each word of the grammar is.
 
-    Formula: read off the lexicon; a word that is of two kinds, as `water` is, is left out.
+    Formula: read off the lexicon; a word that is of two kinds, as 画 (picture, to draw) is, is left out.
 
     Args:
         language: "en" for English word forms, "zh" for Chinese words.
 
     Returns:
         Word -> one of `KINDS`.
+
+    Raises:
+        ValueError: the language is another one.
     """
+    if language not in ("en", "zh"):
+        raise ValueError(f"language is {language!r}; it must be en or zh.")
     words, english = lexicon(), language == "en"
     found: dict[str, set[str]] = {}
     for noun in words.nouns:

@@ -19,7 +19,12 @@ def further_back(model: torch.nn.Module, src: int = 0, tgt: int = 0) -> Iterator
 
     Yields:
         Nothing; afterwards positions count from 0 again.
+
+    Raises:
+        TypeError: the model has no positions, as a recurrent one.
     """
+    if not (hasattr(model, "src_positions") and hasattr(model, "tgt_positions")):
+        raise TypeError(f"{type(model).__name__} has no positions; only a Transformer counts them.")
     hooks = [
         positions.register_forward_pre_hook(_later(by))
         for positions, by in ((model.src_positions, src), (model.tgt_positions, tgt))

@@ -24,7 +24,12 @@ def with_weights(attention: MultiHeadAttention, change: Change) -> Iterator[None
 
     Yields:
         Nothing; afterwards the attention is as it was.
+
+    Raises:
+        TypeError: the attention is of another kind.
     """
+    if not isinstance(attention, MultiHeadAttention):
+        raise TypeError(f"{type(attention).__name__} is no multi-head attention, whose weights could be replaced.")
 
     def attend_otherwise(
         query: torch.Tensor, known: KeyValueCache, mask: torch.Tensor | None, need_weights: bool = False
@@ -34,11 +39,15 @@ def with_weights(attention: MultiHeadAttention, change: Change) -> Iterator[None
         weights = change(own)
         return Attended(attention.w_o(merge_heads(weights @ known.value)), weights if need_weights else None)
 
+    before = vars(attention).get("attend")  # what another change has put there, if this one stands within it
     attention.attend = attend_otherwise  # the layers call it by this name
     try:
         yield
     finally:
-        del attention.attend
+        if before is None:
+            del attention.attend
+        else:
+            attention.attend = before
 
 
 def uniform(weights: torch.Tensor) -> torch.Tensor:

@@ -6,6 +6,7 @@ import torch
 from stepformer.data.tokenizer import PAD
 from stepformer.evaluate.forced import Ids
 from stepformer.looking_inside.reading import read
+from stepformer.nn import Transformer
 
 
 def cost_of_words(model: torch.nn.Module, pair: Ids) -> np.ndarray:
@@ -15,12 +16,17 @@ def cost_of_words(model: torch.nn.Module, pair: Ids) -> np.ndarray:
     so no attention sees it, in the encoder or from the decoder; the others keep their positions.
 
     Args:
-        model: from `src` and `tgt` to logits.
+        model: a Transformer, from `src` and `tgt` to logits.
         pair: (n_src, n_tgt) token ids, without <bos> and <eos>.
 
     Returns:
         (n_tgt, n_src) in nats; negative where a word stood in the way. The row of <eos> is left out.
+
+    Raises:
+        TypeError: the model is no Transformer: others read no further than to the first padding.
     """
+    if not isinstance(model, Transformer):
+        raise TypeError(f"{type(model).__name__} does not hide a word behind padding, as a Transformer does.")
     source, target = pair
     hidden = [[*source[:j], PAD, *source[j + 1 :]] for j in range(len(source))]
     log_p = np.array(read(model, [(list(source), target), *((one, target) for one in hidden)]).log_p)

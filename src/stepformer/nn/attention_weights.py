@@ -1,6 +1,6 @@
 """What every attention of a model looked at: its weights, which training and decoding never keep."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import torch
@@ -45,12 +45,13 @@ def kept(model: nn.Module) -> Iterator[dict[str, list[torch.Tensor]]]:
         The path of each attention -> its weights (…, n_heads, n_q, n_k), one tensor for each time that it attended.
     """
     found: dict[str, list[torch.Tensor]] = {}
-    changed, hooks = [], []
+    changed: list[tuple[nn.Module, Callable | None]] = []
+    hooks = []
     for name, module in model.named_modules():
         if isinstance(module, MultiHeadAttention):
             # Layers call `attend` itself, which no hook of torch's sees.
+            changed.append((module, vars(module).get("attend")))
             module.attend = _keeping(module, name, found)
-            changed.append(module)
         elif isinstance(module, AdditiveAttention):
 
             def keep(_module: nn.Module, _inputs: tuple, attended: Attended, name: str = name) -> None:
@@ -60,8 +61,11 @@ def kept(model: nn.Module) -> Iterator[dict[str, list[torch.Tensor]]]:
     try:
         yield found
     finally:
-        for module in changed:
-            del module.attend
+        for module, before in changed:
+            if before is None:
+                del module.attend
+            else:  # somebody has put another one there
+                module.attend = before
         for hook in hooks:
             hook.remove()
 

@@ -78,4 +78,6 @@ class RMSNorm(nn.Module):
         """
         if x.shape[-1:] != self.gain.shape:
             raise ValueError(f"x has shape {tuple(x.shape)}; its width must be d_model = {len(self.gain)}.")
-        return x * torch.rsqrt(x.square().mean(dim=-1, keepdim=True) + self.eps) * self.gain
+        # The square of 300 is no longer a number in half precision, so that computes in float32.
+        wide = x.to(torch.promote_types(x.dtype, torch.float32))
+        return (wide * torch.rsqrt(wide.square().mean(dim=-1, keepdim=True) + self.eps) * self.gain).to(x.dtype)

@@ -16,7 +16,8 @@ def flash_attention(query: np.ndarray, keys: Sequence[np.ndarray], values: Seque
     Formula: for each tile, with scores s and its values v,
     `new_max = max(old_max, max(s))`, `shrink = exp(old_max - new_max)`, `w = exp(s - new_max)`,
     `sum = old_sum * shrink + sum(w)`, `output = old_output * shrink + w @ v`; at the end `output / sum`
-    (Milakov & Gimelshein 2018, algorithm 3; Dao et al. 2022, algorithm 1). It equals
+    (Milakov & Gimelshein 2018, algorithm 3; Dao 2023, section 3.1, divides once at the end; Dao et al. 2022 after
+    every tile). It equals
     `softmax(query @ key.T / sqrt(d_k)) @ value` with all tiles below one another.
 
     Args:
@@ -28,15 +29,19 @@ def flash_attention(query: np.ndarray, keys: Sequence[np.ndarray], values: Seque
         (…, n_q, d_v).
 
     Raises:
-        ValueError: there is no tile, keys and values do not belong together, or a number is not finite.
+        ValueError: there is no tile, one is empty, keys and values do not belong together, or a number is not finite.
     """
-    if not keys or len(keys) != len(values):
+    if len(keys) == 0 or len(keys) != len(values):
         raise ValueError(
             f"{len(keys)} tiles of keys and {len(values)} of values; one or more are needed, as many of each."
         )
     kept = None
     for k, (key, value) in enumerate(zip(keys, values, strict=True), start=1):
         check_lengths(query, key, value)
+        if np.shape(key)[-2] == 0:
+            raise ValueError(f"tile {k} is empty; each has one key or more.")
+        if (width := np.shape(value)[-1]) != (first := np.shape(values[0])[-1]):
+            raise ValueError(f"tile {k} has values of the width {width}; those of tile 1 have {first}.")
         check_finite(query=query, key=key, value=value)
         with scope(f"tile_{k}"):
             kept = _read_tile(query, key, value, kept)

@@ -111,7 +111,9 @@ def train(
     if directory is None:
         _check_equal(workers, config, data)
         return _run(Training(config, data, Memory(), workers), None, on_step, observers)
+    was_there = directory.exists()
     state, log = _open(config, directory, resume) if workers.is_first else (None, Memory())
+    training = None
     try:
         _check_equal(workers, config, data)
         step = torch.tensor(-1 if state is None else state.info["step"])
@@ -127,6 +129,8 @@ def train(
         return _run(training, directory, on_step, observers)
     finally:
         log.close()
+        if training is None and workers.is_first and not resume:
+            _leave(directory, was_there)
 
 
 def _check_equal(workers: Workers, config: Config, data: TrainingData) -> None:
@@ -186,6 +190,14 @@ def _open(config: Config, directory: Path, resume: bool | int) -> tuple[State | 
         log.close()
         raise
     return state, log
+
+
+def _leave(directory: Path, was_there: bool) -> None:
+    """Take away what `_open` made: a training that never began must not stand in the way of the next one."""
+    for name in (CONFIG_FILE, LOG_FILE):
+        (directory / name).unlink(missing_ok=True)
+    if not was_there:
+        directory.rmdir()
 
 
 def _check_unchanged(before: Config, config: Config, directory: Path) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from helpers import only_in_test_all
 from small_training import GRU, TABLES, config, config_of, data
 
 from stepformer.data.batches import Batches, Position
@@ -131,6 +132,7 @@ def test_products_in_bfloat16_train_weights_in_float32(tables):
     assert run(torch.tensor([[4, 2]]), torch.tensor([[1]])).dtype == torch.float32
 
 
+@only_in_test_all
 @pytest.mark.filterwarnings("ignore")  # torch's compiler uses what torch itself calls old
 def test_a_compiled_model_gives_the_same_losses(monkeypatch):
     """With everything of torch.compile but its C++ compiler, which would take minutes for this small model."""

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from helpers import PACKAGE, fault
+from helpers import LONG, PACKAGE, fault
 
 SERIES = Path(__file__).with_name("kill_series.py")
 
@@ -17,7 +17,7 @@ SERIES = Path(__file__).with_name("kill_series.py")
 def test_a_training_that_is_killed_again_and_again_is_the_one_that_was_never_stopped():
     """Three random moments and a few moments within a checkpoint; with STEPFORMER_LONG twenty, and many."""
     counts = (
-        ["--kills", "20", "--every", "2"] if os.environ.get("STEPFORMER_LONG") else ["--kills", "3", "--every", "11"]
+        ["--kills", "20", "--every", "2"] if LONG else ["--kills", "3", "--every", "11"]
     )
     environment = os.environ | {"PYTHONPATH": str(PACKAGE.parent), "OMP_NUM_THREADS": "1"}
     series = subprocess.run([sys.executable, str(SERIES), *counts], capture_output=True, text=True, env=environment)

@@ -19,7 +19,7 @@ from stepformer.data.batches import Batches
 from stepformer.data.tokenizer import BOS, EOS, PAD
 from stepformer.model_kinds import build
 from stepformer.nn import cross_entropy
-from stepformer.train import ConfigError, Dev, TrainingData, TrainingError, inverse_sqrt, read_log, train
+from stepformer.train import ConfigError, Dev, TrainingData, TrainingError, inverse_sqrt, read_log, train, trainer
 from stepformer.train.config import model_arguments
 from stepformer.train.measure import tensors
 
@@ -314,6 +314,28 @@ def test_a_directory_that_holds_something_is_refused(tmp_path):
         train(config(), data(), tmp_path / "none", resume=True)
     with pytest.raises(ValueError, match="resume needs the directory"):
         train(config(), data(), resume=True)
+
+
+def test_a_refused_training_leaves_nothing_behind(tmp_path, monkeypatch):
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    for directory in (tmp_path / "new", empty):
+        with pytest.raises(ConfigError, match="can not be split"):
+            train(config(model__n_heads=3), data(), directory)
+        assert not (directory.exists() and list(directory.iterdir()))
+        train(config(), data(), directory, on_step=stop_after(5))
+    assert not list(tmp_path.glob("*/model"))
+    before = sorted(directory.rglob("*"))
+
+    def no_memory(*_arguments):
+        raise MemoryError("no memory")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(trainer, "build", no_memory)
+        with pytest.raises(ConfigError, match="no memory"):
+            train(config(), data(), directory, resume=True)
+    assert sorted(directory.rglob("*")) == before
+    assert train(config(), data(), directory, resume=True).stopped == "budget"
 
 
 def test_two_processes_do_not_train_in_one_directory(tmp_path):
