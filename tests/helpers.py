@@ -40,7 +40,7 @@ def listed_faults() -> dict[str, str]:
 
 
 LONG = bool(os.environ.get("STEPFORMER_LONG"))
-"""Whether `make test-all` runs: its first round has all that `make test` leaves out for its length."""
+"""Whether what `make test` leaves out for its length is to run: one round of `make test-all` sets it."""
 
 only_in_test_all = pytest.mark.skipif(not LONG, reason="takes half a minute or more: `make test-all` runs it")
 

@@ -47,15 +47,19 @@ def test_the_twin_equals_torchs_module(shape):
     assert_same(module, torchs(module), [torch.randn(shape, dtype=torch.float64)])
 
 
-def test_gradients_of_the_parameters_equal_those_of_torchs_module():
-    module = twin_of(10)
-    own = torchs(module)
+def assert_same_gradients(module, own, names):
+    """The gradients of a layer's parameters are those of torch's own module, whose names stand on the right."""
     x = torch.randn(4, 10, dtype=torch.float64)
     factors = torch.linspace(-1, 2, 40, dtype=torch.float64).reshape(4, 10)
     for one in (module, own):
         (one(x) * factors).sum().backward()
-    assert_agree(module.gain.grad, own.weight.grad.numpy(), GRADIENTS)
-    assert_agree(module.bias.grad, own.bias.grad.numpy(), GRADIENTS)
+    for ours, theirs in names.items():
+        assert_agree(getattr(module, ours).grad, getattr(own, theirs).grad.numpy(), GRADIENTS)
+
+
+def test_gradients_of_the_parameters_equal_those_of_torchs_module():
+    module = twin_of(10)
+    assert_same_gradients(module, torchs(module), {"gain": "weight", "bias": "bias"})
 
 
 # ---- RMS norm -------------------------------------------------------------------------------------------------------
@@ -94,12 +98,7 @@ def test_the_twin_of_rms_norm_equals_torchs_module(shape):
 
 def test_the_gradient_of_the_gain_of_rms_norm_is_that_of_torchs_module():
     module = rms_twin(10)
-    own = torchs_rms(module)
-    x = torch.randn(4, 10, dtype=torch.float64)
-    factors = torch.linspace(-1, 2, 40, dtype=torch.float64).reshape(4, 10)
-    for one in (module, own):
-        (one(x) * factors).sum().backward()
-    assert_agree(module.gain.grad, own.weight.grad.numpy(), GRADIENTS)
+    assert_same_gradients(module, torchs_rms(module), {"gain": "weight"})
 
 
 def test_rms_norm_of_centred_rows_is_layer_norm_without_bias():
