@@ -1,7 +1,7 @@
 /**
  * Bundles the player for its two hosts: a page (a classic script) and Jupyter (the module of an anywidget); and what only
- * a page needs that translates, that holds a training timeline, or on which a reader shares something: these share the
- * engine of the first. Also minifies the style sheet of the site.
+ * few pages hold or few readers open, as scripts of their own that share the engine of the first. Also minifies
+ * the style sheet of the site.
  *
  *   node build.js           writes what is built
  *   node build.js --check   writes nothing; exits 1 where a built file is not what the sources give
@@ -12,20 +12,21 @@ import { fileURLToPath } from 'node:url';
 import { build, transform } from 'esbuild';
 
 const STATIC = '../src/stepformer/widgets/static/';
+/** Scripts of their own beside stepformer.js, each with the folders (or files) that are its own. */
+const PARTS = {
+  translate: ['translate', 'word_map/spelling.js', 'forms.css'],
+  timeline: ['timeline', 'translate'],
+  'word-map': ['word_map', 'forms.css'],
+  ledger: ['ledger', 'forms.css'],
+  share: ['share'],
+};
 const OUTPUTS = [
   { file: `${STATIC}stepformer.js`, make: () => bundle({ host: 'host_static.js', format: 'iife' }) },
-  {
-    file: `${STATIC}stepformer-translate.js`,
-    make: () => bundle({ host: 'host_translate.js', format: 'iife', plugins: [sharedWithFirstBundle('translate')] }),
-  },
-  {
-    file: `${STATIC}stepformer-timeline.js`,
-    make: () => bundle({ host: 'host_timeline.js', format: 'iife', plugins: [sharedWithFirstBundle('timeline', 'translate')] }),
-  },
-  {
-    file: `${STATIC}stepformer-share.js`,
-    make: () => bundle({ host: 'host_share.js', format: 'iife', plugins: [sharedWithFirstBundle('share')] }),
-  },
+  ...Object.entries(PARTS).map(([name, own]) => ({
+    file: `${STATIC}stepformer-${name}.js`,
+    make: () =>
+      bundle({ host: `host_${name.replace('-', '_')}.js`, format: 'iife', plugins: [sharedWithFirstBundle(...own)] }),
+  })),
   { file: `${STATIC}widget.js`, make: () => bundle({ host: 'host_anywidget.js', format: 'esm' }) },
   { file: '../book/_static/stepformer.css', make: () => styleSheet('site.css') },
 ];
@@ -57,13 +58,13 @@ const OPTIONS = {
   write: false,
 };
 
-/** A second bundle of a page takes from the first one whatever lies outside of its own folders; see shared.js. */
-const sharedWithFirstBundle = (...folders) => ({
+/** Another bundle of a page takes from the first one whatever lies outside of its own folders; see shared.js. */
+const sharedWithFirstBundle = (...own) => ({
   name: 'shared-with-first-bundle',
   setup(plugin) {
     plugin.onResolve({ filter: /^\.\.?\// }, ({ path, kind, resolveDir }) => {
-      const isOwn = (folder) => resolve(resolveDir, path).startsWith(resolve(HERE, folder));
-      return kind === 'entry-point' || folders.some(isOwn) ? undefined : { path: 'shared', namespace: 'shared' };
+      const isOwn = (part) => resolve(resolveDir, path).startsWith(resolve(HERE, part));
+      return kind === 'entry-point' || own.some(isOwn) ? undefined : { path: 'shared', namespace: 'shared' };
     });
     plugin.onLoad({ filter: /.*/, namespace: 'shared' }, async () => {
       const { metafile } = await build({ ...OPTIONS, entryPoints: ['shared.js'], format: 'esm', metafile: true });

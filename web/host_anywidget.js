@@ -17,7 +17,8 @@ import { WordMap } from './word_map/word_map.js';
 /** How long Python may take to answer, in milliseconds. */
 const PATIENCE = 20_000;
 
-Player.sharing = async () => ({ menu: (player) => menu(player, false) });
+const PARTS = { share: { menu: (player) => menu(player, false) } };
+Player.part = async (name) => PARTS[name];
 
 const KINDS = {
   player: ['stepformer-player', 'player', Player, 'broken_player'],

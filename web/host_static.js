@@ -5,26 +5,22 @@ import './program.js';
 import { loadData } from './data.js';
 import { define, element } from './element.js';
 import { Exercise } from './exercise/exercise.js';
-import { Ledger } from './ledger/ledger.js';
 import { Player } from './player/player.js';
 import * as shared from './shared.js';
-import { WordMap } from './word_map/word_map.js';
 
 globalThis.stepformerShared = shared;
-Player.sharing = () => loadData('sharing', 'stepformer-share.js');
+Player.part = (name) => loadData(name, `stepformer-${name}.js`);
 
 define({
   'stepformer-player': element('player', Player, 'broken_player'),
   'stepformer-exercise': element('exercise', Exercise, 'broken_exercise'),
-  'stepformer-ledger': element('ledger', Ledger, 'broken_ledger'),
-  'stepformer-word-map': element('wordMap', WordMap, 'broken_map'),
 });
 
 /** A shared link, or an embedded player with a state, needs the script that shares. */
 function follow() {
   if (!location.hash.startsWith('#stepformer=') && !document.querySelector('stepformer-player[data-state]')) return;
   // Where it cannot be loaded, the page is as it is without the link.
-  Player.sharing().then((sharing) => sharing.follow()).catch(() => {});
+  Player.part('share').then((share) => share.follow()).catch(() => {});
 }
 
 addEventListener('hashchange', follow);

@@ -10,6 +10,8 @@ from stepformer import Trace, leaf, record
 from stepformer.reference.attention import scaled_dot_product_attention
 
 SCRIPT = PACKAGE / "widgets" / "static" / "stepformer.js"
+# Elements with a script of their own, which comes after that of all others.
+OWN_SCRIPTS = {"translator": "translate", "timeline": "timeline", "word-map": "word-map", "ledger": "ledger"}
 
 PAGE = """<!doctype html>
 <html lang="en">
@@ -18,18 +20,24 @@ PAGE = """<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
 <link rel="icon" href="data:,">
-<script defer src="{script}"></script>
+<script defer src="{script}"></script>{own}
 </head>
 <body><main>{body}</main></body>
 </html>
 """
 
 
+def page_text(body: str, title: str = "Probe", folder: str = "") -> str:
+    """A page with our elements in it, whose scripts lie in `folder` (an address that ends in a slash)."""
+    names = [name for element, name in OWN_SCRIPTS.items() if f"<stepformer-{element}" in body]
+    own = "".join(f'\n<script defer src="{folder}stepformer-{name}.js"></script>' for name in names)
+    return PAGE.format(title=escape(title), script=f"{folder}{SCRIPT.name}", own=own, body=body)
+
+
 def write_page(folder: Path, *elements: str, title: str = "Probe") -> str:
     """Write a page that holds the elements and the player's script; return its file:// address."""
     path = folder / "probe.html"
-    text = PAGE.format(title=escape(title), script=SCRIPT.as_uri(), body="\n".join(elements))
-    path.write_text(text, encoding="utf-8")
+    path.write_text(page_text("\n".join(elements), title, f"{SCRIPT.parent.as_uri()}/"), encoding="utf-8")
     return path.as_uri()
 
 

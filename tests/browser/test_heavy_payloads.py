@@ -3,7 +3,7 @@
 import pytest
 from chromium import PHONE
 from helpers import ROOT, require_node
-from probe import PAGE, SCRIPT, load_deferred
+from probe import SCRIPT, load_deferred, page_text
 from stepformer_book.heavy_payloads import without_heavy_payloads
 
 from stepformer import examples
@@ -33,7 +33,7 @@ def open_deferred(tmp_path, open_page):
             script = call(NAME, text)
         if script:
             path.write_text(script, encoding="utf-8")
-        body = PAGE.format(title="Deferred", script="stepformer.js", body=HTML + deferred)
+        body = page_text(HTML + deferred)
         (tmp_path / "page.html").write_text(body, encoding="utf-8")
         page = open_page((tmp_path / "page.html").as_uri(), **options)
         page.wait_for_selector("stepformer-player[data-ready]")

@@ -6,7 +6,7 @@ import re
 import pytest
 from chromium import DESKTOP, PHONE
 from helpers import ROOT, require_node
-from probe import PAGE
+from probe import write_page
 from stepformer_book.ledger import model_ledger_html, training_ledger_html
 
 from stepformer import training_ledger
@@ -238,9 +238,7 @@ def test_a_broken_payload_leaves_a_message_and_the_table(html, show_on_page):
 
 
 def test_without_javascript_the_base_model_stands_there(tmp_path, open_page):
-    html = PAGE.format(title="x", script="none.js", body=model_ledger_html())
-    (tmp_path / "page.html").write_text(html, encoding="utf-8")
-    page = open_page((tmp_path / "page.html").as_uri(), java_script_enabled=False, permit=("none.js",))
+    page = open_page(write_page(tmp_path, model_ledger_html()), java_script_enabled=False)
     text = page.locator(".stepformer-fallback").inner_text()
     assert all(parameters in text for parameters, _ in expected(PAPER))
 

@@ -5,11 +5,9 @@ from datetime import datetime
 import pytest
 from chromium import PHONE
 from helpers import ROOT, require_node
-from probe import SCRIPT
 
 from stepformer.timeline import payload, timeline
 
-OWN_SCRIPT = f'<script defer src="{SCRIPT.with_name("stepformer-timeline.js").as_uri()}"></script>'
 DOCUMENT = payload("small")
 LAST = len(DOCUMENT["snapshots"]) - 1
 
@@ -19,7 +17,7 @@ def show(show_on_page):
     """Open a page with timelines: returns the page and the first timeline."""
 
     def show(*elements, **options):
-        page = show_on_page(OWN_SCRIPT, *(elements or [timeline("small").html()]), **options)
+        page = show_on_page(*(elements or [timeline("small").html()]), **options)
         return page, page.locator("stepformer-timeline").first
 
     return show

@@ -1,11 +1,12 @@
 """The word map on a page: what is typed is answered as Python answers it, with some words and with the whole table."""
 
 import re
+import shutil
 
 import pytest
 from chromium import PHONE
 from helpers import ROOT, fault, require_node
-from probe import PAGE, SCRIPT
+from probe import SCRIPT, page_text
 
 from stepformer import word_map
 from stepformer.data import page as page_data
@@ -21,7 +22,8 @@ def folder(tmp_path_factory):
     """A folder as a site has it: the page, our script, and the script with the data beside it."""
     folder = tmp_path_factory.mktemp("map")
     (folder / "data").mkdir()
-    (folder / "stepformer.js").write_bytes(SCRIPT.read_bytes())
+    for script in (SCRIPT, SCRIPT.with_name("stepformer-word-map.js")):
+        shutil.copy(script, folder)
     (folder / "data" / "vectors.js").write_text(page_data.script("vectors"), encoding="utf-8")
     return folder
 
@@ -32,7 +34,7 @@ def open_map(folder, open_page):
 
     def open_map(*elements, **options):
         body = "\n".join(elements or [word_map.show(TABLE).html()])
-        text = PAGE.format(title="Map", script="stepformer.js", body=body)
+        text = page_text(body)
         (folder / "page.html").write_text(text, encoding="utf-8")
         page = open_page((folder / "page.html").as_uri(), **options)
         page.wait_for_selector("stepformer-word-map:is([data-ready], [data-error])")

@@ -2,12 +2,14 @@
  * The ledger: a form for settings, and what a model or its training costs with them. The program in the payload counts;
  * here its settings are read, checked by the rules that came with them, and its results are written down.
  */
+import { fill } from '../explain_text.js';
+import forms from '../forms.css';
 import { h, keepKeys, setAttribute, setText } from '../player/dom.js';
 import { narrow } from '../player/number.js';
-import { t } from '../player/text.js';
-import { fill } from '../explain_text.js';
 import { needList, needObject, needText, parseProgram } from '../program.js';
 import { format, fromNested } from '../tensor.js';
+import style from './style.css';
+import { t } from './text.js';
 
 export const FORMAT = 'stepformer.ledger/1';
 
@@ -35,7 +37,7 @@ export class Ledger {
   problems = {};
 
   constructor(host, root, payload) {
-    if (payload.format !== FORMAT) throw new Error(t('wm_format', { format: String(payload.format) }));
+    if (payload.format !== FORMAT) throw new Error(t('format', { format: String(payload.format) }));
     for (const name of ['fields', 'tables']) needList(payload[name], name);
     for (const name of ['presets', 'rules', 'units']) needObject(payload[name], name);
     for (const name of ['divisible', 'one_vocabulary']) needText(payload.rules[name], `rules.${name}`);
@@ -88,7 +90,7 @@ export class Ledger {
       const number = typeof value === 'string' ? readNumber(value) : value;
       given[field.name] = number;
       if (!Number.isInteger(number) || number < field.least || number > field.most)
-        this.problems[field.name] = t('lg_problem', { name: field.name, value: `“${value}”`, rule: field.rule });
+        this.problems[field.name] = t('problem', { name: field.name, value: `“${value}”`, rule: field.rule });
     }
     if (!Object.keys(this.problems).length) this.#run(given);
     this.#show();
@@ -122,7 +124,7 @@ export class Ledger {
     this.more = h(
       'details',
       {},
-      h('summary', {}, t('lg_more')),
+      h('summary', {}, t('more')),
       h('div.lg-fields', {}, ...more.map(({ label }) => label)),
     );
     this.sum = h('p', { role: 'status' });
@@ -131,7 +133,8 @@ export class Ledger {
     this.element = h(
       'div.exercise',
       { role: 'group', 'aria-label': this.payload.title, on: { keydown: keepKeys, input: () => this.#count() } },
-      h('div.wm-tools', {}, t('lg_presets'), ...presets),
+      h('style', {}, forms + style),
+      h('div.wm-tools', {}, t('presets'), ...presets),
       h('div.lg-fields', {}, ...main.map(({ label }) => label)),
       this.more,
       this.sum,
@@ -175,7 +178,7 @@ export class Ledger {
     setAttribute(this.host, 'data-invalid', wrong.join(' ') || null);
     for (const table of this.tables) table.classList.toggle('lg-kept', wrong.length > 0);
     const sentence = this.payload.sentence.replace(/\{(.+?)\}/g, (_, name) => this.#write(name));
-    setText(this.sum, wrong.length && this.run ? t('lg_kept') : this.run ? sentence : '');
+    setText(this.sum, wrong.length && this.run ? t('kept') : this.run ? sentence : '');
     for (const [name, cell] of this.cells) setText(cell, this.#write(name));
   }
 }

@@ -16,8 +16,11 @@ import { t } from './text.js';
 const STEP_MILLISECONDS = 1600;
 
 export class Player {
-  /** The host's way to what stands in the menu "Share", which most readers never open: a promise of sharing.js. */
-  static sharing = null;
+  /**
+   * The host's way to what most readers never open: a promise of the module behind a name, such as `share`.
+   * @type {(name: string) => Promise<Object>}
+   */
+  static part = null;
 
   /**
    * @param {HTMLElement} host  carries data-step and data-steps, and sends `stepformer:change`
@@ -67,7 +70,7 @@ export class Player {
       openWalk: (open) => this.#openWalk(open),
     });
     this.switches = new BreakSwitches(this, program.breaks);
-    this.footer = new Footer(async () => (await Player.sharing()).menu(this));
+    this.footer = new Footer(async () => (await Player.part('share')).menu(this));
     this.notice = h('div.notice', { role: 'alert' });
     this.live = h('div.unseen', { 'aria-live': 'polite', role: 'status' });
     this.equation.words.append(this.picker.element);

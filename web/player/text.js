@@ -145,41 +145,11 @@ export const TEXT = {
   tables: 'Numbers of this example, as tables',
   load_failed: 'It could not be loaded ({reason}). Nothing is lost; try again later.',
 
-  // the word map
+  // elements whose other texts come with their scripts
   broken_map: 'This map cannot be shown; its words are listed below. What is wrong: {reason}',
-  wm_format: 'the format is {format}, which this page does not read',
-  wm_title: 'Map of word vectors',
-  wm_ask: 'A word, or a sum such as king − man + woman',
-  wm_show: 'Show',
-  wm_allow: 'the words I typed may be answers too',
-  wm_nearest: 'Nearest to {query}',
-  wm_description: '{count} words as points. Nearest to {query} is {word}. The list and the table give all of it as text.',
-  wm_sum: 'the sum',
-  wm_load: 'Load all {count} words (0.6 MB)',
-  wm_loading: 'Loading …',
-  wm_load_failed: 'The words could not be loaded ({reason}). What you see still works; try again later.',
-  wm_clear: 'Clear my words',
-  wm_table: 'All points as a table',
-  wm_word: 'word',
-  wm_right: 'to the right',
-  wm_up: 'up',
-  wm_empty: 'Type a word first.',
-  wm_unknown: '“{word}” is not among the {count} words here. ',
-  wm_near: 'Spelt nearly like it: ',
-  wm_zero: 'In {query} everything cancels out, so there is no direction left to compare.',
-
-  // the page that translates, whose other texts come with it
   broken_translator: 'The page cannot translate here; some translations are printed below. What is wrong: {reason}',
-
-  // the training timeline, whose other texts come with it
   broken_timeline: 'This timeline cannot be shown; its last moment is listed below. What is wrong: {reason}',
-
-  // the ledger
   broken_ledger: 'This ledger cannot be shown; its counts are listed below. What is wrong: {reason}',
-  lg_presets: 'Start from',
-  lg_more: 'More settings',
-  lg_kept: 'The counts below are still those of the last configuration that is possible.',
-  lg_problem: '{name} is {value}; {rule}',
 
   // exercises
   exercise: 'Exercise',

@@ -2,6 +2,7 @@
  * A page that translates: the reader types a sentence, the model is loaded on the first click, and every run of it is the
  * recorded program, run by the same engine as the player's.
  */
+import forms from '../forms.css';
 import { h, keepKeys, setAttribute, setText } from '../player/dom.js';
 import { needList, needObject, needText } from '../program.js';
 import { format } from '../tensor.js';
@@ -264,7 +265,7 @@ export class Translator {
     this.element = h(
       'div.exercise.tr',
       { role: 'group', 'aria-label': t('title'), on: { keydown: keepKeys } },
-      h('style', {}, style),
+      h('style', {}, forms + style),
       this.entry.element,
       this.notice,
       this.progress,

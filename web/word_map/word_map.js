@@ -2,13 +2,15 @@
  * A map of word vectors that the reader asks: type words, or a sum of words, and see where they lie and what is
  * nearest. Everything is computed by the program in the payload; here it is only asked, sorted and drawn.
  */
+import forms from '../forms.css';
 import { h, keepKeys, setText } from '../player/dom.js';
-import { t } from '../player/text.js';
 import { needText, parseProgram } from '../program.js';
 import { format, fromNested } from '../tensor.js';
 import { readExpression, writeExpression } from './expression.js';
 import { placeLabels } from './labels.js';
 import { suggestions } from './spelling.js';
+import style from './style.css';
+import { t } from './text.js';
 
 export const FORMAT = 'stepformer.word_map/1';
 const SVG = 'http://www.w3.org/2000/svg';
@@ -31,7 +33,7 @@ export class WordMap {
    * @param {(name: string) => Promise<Object>} loadData
    */
   constructor(host, root, payload, loadData) {
-    if (payload.format !== FORMAT) throw new Error(t('wm_format', { format: String(payload.format) }));
+    if (payload.format !== FORMAT) throw new Error(t('format', { format: String(payload.format) }));
     needText(payload.start, 'start');
     this.host = host;
     this.payload = payload;
@@ -54,10 +56,10 @@ export class WordMap {
   /** Asks for a word or a sum of words. What is not known is said, and all that was there stays. */
   ask(text) {
     const terms = readExpression(text);
-    if (!terms.length) return this.#say(t('wm_empty'));
+    if (!terms.length) return this.#say(t('empty'));
     const unknown = [...new Set(terms.map(({ word }) => word))].filter((word) => !this.ids.has(word));
     if (unknown.length) return this.#unknown(text, unknown);
-    if (cancelsOut(terms)) return this.#say(t('wm_zero', { query: writeExpression(terms) }));
+    if (cancelsOut(terms)) return this.#say(t('zero', { query: writeExpression(terms) }));
     this.#run(terms);
     this.#asked = terms;
     this.input.value = writeExpression(terms);
@@ -80,7 +82,7 @@ export class WordMap {
   async load(pending = this.input.value) {
     if (this.words.length === this.payload.total) return;
     this.loader.disabled = true;
-    setText(this.loader, t('wm_loading'));
+    setText(this.loader, t('loading'));
     try {
       this.#take(parseProgram(withTable(this.payload.program, await this.loadData('vectors'))));
       this.loader.hidden = true;
@@ -88,10 +90,10 @@ export class WordMap {
       this.#show();
       if (pending.trim()) this.ask(pending);
     } catch (error) {
-      this.#say(t('wm_load_failed', { reason: error.message }));
+      this.#say(t('load_failed', { reason: error.message }));
     }
     this.loader.disabled = false;
-    setText(this.loader, t('wm_load', { count: this.payload.total.toLocaleString('en') }));
+    setText(this.loader, t('load', { count: this.payload.total.toLocaleString('en') }));
   }
 
   /** Takes the reader's words off the map. */
@@ -154,15 +156,15 @@ export class WordMap {
     this.box = h('input', { type: 'checkbox', on: { change: () => this.allow(this.box.checked) } });
     this.notice = h('div.notice', { role: 'status' });
     this.loader = h('button.text', { type: 'button', on: { click: () => this.load() } });
-    setText(this.loader, t('wm_load', { count: this.payload.total.toLocaleString('en') }));
-    const clear = h('button.text', { type: 'button', on: { click: () => this.clear() } }, t('wm_clear'));
+    setText(this.loader, t('load', { count: this.payload.total.toLocaleString('en') }));
+    const clear = h('button.text', { type: 'button', on: { click: () => this.clear() } }, t('clear'));
     this.svg = document.createElementNS(SVG, 'svg');
     this.svg.setAttribute('role', 'img');
     this.figure = h('div.wm-figure', {}, this.svg);
     this.heading = h('p.section', {});
     this.list = h('ol.wm-list', {});
     this.table = h('tbody', {});
-    const head = h('tr', {}, ...['wm_word', 'wm_right', 'wm_up'].map((key) => h('th', { scope: 'col' }, t(key))));
+    const head = h('tr', {}, ...['word', 'right', 'up'].map((key) => h('th', { scope: 'col' }, t(key))));
     const form = h(
       'form.wm-form',
       {
@@ -173,13 +175,14 @@ export class WordMap {
           },
         },
       },
-      h('label.wm-label', {}, t('wm_ask'), this.input),
-      h('button.check', { type: 'submit' }, t('wm_show')),
-      h('label.wm-allow', {}, this.box, t('wm_allow')),
+      h('label.wm-label', {}, t('ask'), this.input),
+      h('button.check', { type: 'submit' }, t('show')),
+      h('label.wm-allow', {}, this.box, t('allow')),
     );
     this.element = h(
       'div.exercise.word-map',
-      { role: 'group', 'aria-label': t('wm_title'), on: { keydown: keepKeys } },
+      { role: 'group', 'aria-label': t('title'), on: { keydown: keepKeys } },
+      h('style', {}, forms + style),
       form,
       this.notice,
       h('div.wm-main', {}, this.figure, h('div.wm-near', { 'aria-live': 'polite' }, this.heading, this.list)),
@@ -187,8 +190,8 @@ export class WordMap {
       h(
         'details',
         {},
-        h('summary', {}, t('wm_table')),
-        h('div.wm-scroll', { tabindex: '0', role: 'region', 'aria-label': t('wm_table') }, h('table', {}, h('thead', {}, head), this.table)),
+        h('summary', {}, t('table')),
+        h('div.wm-scroll', { tabindex: '0', role: 'region', 'aria-label': t('table') }, h('table', {}, h('thead', {}, head), this.table)),
       ),
     );
     root.append(this.element);
@@ -208,11 +211,11 @@ export class WordMap {
         return this.#button(other, writeExpression(mended));
       });
       const words = { word: word.length > 60 ? `${word.slice(0, 60)}…` : word, count: this.words.length.toLocaleString('en') };
-      return [h('p', {}, t('wm_unknown', words), ...(near.length ? [t('wm_near'), ...near] : []))];
+      return [h('p', {}, t('unknown', words), ...(near.length ? [t('near'), ...near] : []))];
     });
     if (!this.loader.hidden) {
       const load = { type: 'button', on: { click: () => this.load(text) } };
-      parts.push(h('button.text', load, t('wm_load', { count: this.payload.total.toLocaleString('en') })));
+      parts.push(h('button.text', load, t('load', { count: this.payload.total.toLocaleString('en') })));
     }
     return this.#say(h('div', {}, ...parts));
   }
@@ -224,7 +227,7 @@ export class WordMap {
   #show() {
     const query = writeExpression(this.#asked);
     this.host.setAttribute('data-query', query);
-    setText(this.heading, t('wm_nearest', { query }));
+    setText(this.heading, t('nearest', { query }));
     this.list.replaceChildren(
       ...this.nearest.map(([word, cosine]) => h('li', {}, this.#button(word), h('span', {}, format(cosine)))),
     );
@@ -251,7 +254,7 @@ export class WordMap {
       .map(([word, kind]) => point(word, kind))
       .sort((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
     if (this.#asked.length < 2) return points;
-    const sum = { word: t('wm_sum'), kind: 'sum', at: [...this.#data('query.place')] };
+    const sum = { word: t('sum'), kind: 'sum', at: [...this.#data('query.place')] };
     return [sum, ...points];
   }
 
@@ -305,7 +308,7 @@ export class WordMap {
 
   #description(points) {
     const [[word]] = this.nearest.length ? this.nearest : [['']];
-    return t('wm_description', { count: points.length, query: writeExpression(this.#asked), word });
+    return t('description', { count: points.length, query: writeExpression(this.#asked), word });
   }
 }
 

@@ -13,8 +13,10 @@ LONGEST_DESCRIPTION = 200
 OWN_SCRIPTS = {
     "<stepformer-translator": "stepformer-translate.js",
     "<stepformer-timeline": "stepformer-timeline.js",
+    "<stepformer-word-map": "stepformer-word-map.js",
+    "<stepformer-ledger": "stepformer-ledger.js",
 }
-ELEMENTS = ("<stepformer-player", "<stepformer-exercise", "<stepformer-word-map", "<stepformer-ledger", *OWN_SCRIPTS)
+ELEMENTS = ("<stepformer-player", "<stepformer-exercise", *OWN_SCRIPTS)
 # A result comes with an excerpt of its page, which a browser may not fetch when the book is read from a disk.
 SEARCH_FROM_DISK = 'if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;'
 
