@@ -56,7 +56,6 @@ def watch(selector: str, count: int) -> str:
 def weigh(browser: Browser, site: Site, address: str, name: str, script: str) -> dict[str, int]:
     """Return the gzipped bytes of one page by kind; fail if another host is asked for anything."""
     page, _, requested = open_page(browser, address + name, script)
-    page.evaluate("window.MathJax?.startup?.promise")
     page.wait_for_load_state("networkidle")
     if name == OURS and page.evaluate("window.errors"):
         raise SystemExit(f"{name} reports an error: see the browser's console.")
@@ -72,8 +71,6 @@ def weigh(browser: Browser, site: Site, address: str, name: str, script: str) ->
 
 def kind_of(path: str, media: str) -> str:
     """Return the kind under which a file is counted."""
-    if "/vendor/mathjax/" in path:
-        return "mathematics"
     if path.endswith(("/stepformer.js", "/stepformer.css")):
         return "our JS and CSS"
     if path.startswith("/stock/"):
@@ -118,10 +115,8 @@ def main() -> None:
 def weight_figures(weights: dict[str, dict[str, int]]) -> list[Figure]:
     """Return the weights in KB: the bars first, then by kind."""
     total = {name: sum(n for kind, n in weight.items() if kind != "pictures") for name, weight in weights.items()}
-    plain = total[OURS] - weights[OURS]["mathematics"]
     figures = [
-        Figure("weight", "attention page, gzipped, without MathJax", plain / 1000, "KB", bar=350),
-        Figure("weight_with_math", "attention page, gzipped", total[OURS] / 1000, "KB", bar=620),
+        Figure("weight", "attention page, gzipped", total[OURS] / 1000, "KB", bar=350),
         Figure("weight_own", "of it our JS and CSS", weights[OURS]["our JS and CSS"] / 1000, "KB", bar=60),
         Figure("weight_stock", "the same page with stock ipywidgets, gzipped", total[STOCK] / 1000, "KB"),
     ]

@@ -19,22 +19,18 @@ from vendor_icons import ICONS_PACKAGE, rename, subset_icons
 
 STATIC = Path(__file__).resolve().parent.parent / "book" / "_static"
 
-MATHJAX = "mathjax@3.2.2"
-# The startup file loads the others; `input/tex` loads an extension the first time a formula needs it.
-MATHJAX_PARTS = [
-    "startup.js",
-    "core.js",
-    "input/tex.js",
-    "input/tex/extensions",
-    "output/chtml.js",
-    "output/chtml/fonts/tex.js",
-    "output/chtml/fonts/woff-v2",
-    "a11y/assistive-mml.js",
-]
+EXTENSION = STATIC.parent / "_ext" / "vendor"
+
+# Turns LaTeX into MathML when the book is built; no page loads it.
+TEMML = "temml@0.13.5"
 
 ASCII = set(range(0x20, 0x7F))
 LATIN_1 = set(range(0xA0, 0x100))
 PUNCTUATION_AND_MATHS = set(map(ord, "–—‘’“”•…−×÷·√∞≤≥≠≈±←↑→↓∑∂Δαβγθλμσ′"))
+# Letters as formulas slant them, in both alphabets, and the signs between them.
+SLANTED = (set(range(0x1D434, 0x1D468)) - {0x1D455}) | {0x210E} | set(range(0x1D6E2, 0x1D71C))
+GREEK = set(range(0x391, 0x3AA)) - {0x3A2} | set(range(0x3B1, 0x3CA)) | set(map(ord, "ϵϕϑϱϖ"))
+SIGNS = set(map(ord, "′″ℓℝ∀∃∇∈∉∏∑−∓∗∘∝∞∧∨∩∪∫∼≅≈≠≡≤≥≪≫⊂⊆⊕⊗⊙⊤⊥⋅⋮⋯⋱⌈⌉⌊⌋⟨⟩∥∣←↑→↓↔⇐⇒⇔↦◦‖ˆ˜¯˙⏞⏟"))
 NAMES_AND_PINYIN = set(map(ord, "ıŁłŠšŽžČčćŞşğāáǎàēéěèīíǐìōóǒòūúǔùǖǘǚǜ"))
 
 
@@ -70,13 +66,19 @@ FACES = [
         "code.woff2", "Stepformer Code", "source-code-pro@2.42.0", "VF/SourceCodeVF-Upright.ttf",
         {"wght": 400}, ASCII | LATIN_1 | PUNCTUATION_AND_MATHS, ("ccmp",),
     ),
+    Face(
+        "math.woff2", "Stepformer Math", "@fontsource/stix-two-math@5.3.0",
+        "files/stix-two-math-latin-400-normal.woff2",
+        {}, ASCII | PUNCTUATION_AND_MATHS | SLANTED | GREEK | SIGNS, ("ccmp", "dtls", "kern", "mark", "ssty", "ss04"),
+    ),
 ]  # fmt: skip
 
 LICENCES = {
-    "mathjax@3.2.2": "Apache-2.0",
+    TEMML: "MIT",
     "source-serif@4.5.1": "OFL-1.1",
     "source-sans@3.52.0": "OFL-1.1",
     "source-code-pro@2.42.0": "OFL-1.1",
+    "@fontsource/stix-two-math@5.3.0": "OFL-1.1",
     ICONS_PACKAGE: "OFL-1.1",
 }
 
@@ -106,15 +108,6 @@ def fetch(package: str, into: Path) -> Path:
     return folder / "package"
 
 
-def vendor_mathjax(package: Path, target: Path) -> None:
-    """Copy the parts of MathJax that the configuration loads."""
-    shutil.rmtree(target, ignore_errors=True)
-    for part in MATHJAX_PARTS:
-        source, copy = package / "es5" / part, target / part
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        (shutil.copytree if source.is_dir() else shutil.copy)(source, copy)
-
-
 def cut_font(path: Path, face: Face) -> bytes:
     """Return the font at `path` as woff2 with only what `face` keeps."""
     options = subset.Options(layout_features=list(face.features), hinting=False, notdef_outline=True)
@@ -127,15 +120,41 @@ def cut_font(path: Path, face: Face) -> bytes:
     smaller = io.BytesIO()
     font.save(smaller)
     smaller.seek(0)
-    font = instancer.instantiateVariableFont(TTFont(smaller), face.axes)
+    font = TTFont(smaller)
+    if face.axes:
+        font = instancer.instantiateVariableFont(font, face.axes)
     missing = "".join(sorted(chr(c) for c in face.characters - set(font.getBestCmap())))
     if missing:
         raise SystemExit(f"{face.member} has no glyph for {missing}")
+    if "MATH" in font:
+        narrow_roots(font)
     rename(font, face.name)
+    if "STAT" in font:  # names of styles for a menu of fonts; they are cut away, and Firefox complains of the gaps
+        del font["STAT"]
     font.flavor = "woff2"
     result = io.BytesIO()
     font.save(result)
     return result.getvalue()
+
+
+def narrow_roots(font: TTFont) -> None:
+    """Give the root signs of all heights the width of the smallest.
+
+    Chromium keeps room for the widest of them whatever its height, which leaves a gap behind every root.
+    """
+    root = font.getBestCmap()[ord("√")]
+    width, _ = font["hmtx"][root]
+    variants = font["MATH"].table.MathVariants
+    roots = variants.VertGlyphConstruction[variants.VertGlyphCoverage.glyphs.index(root)]
+    heights = [record.VariantGlyph for record in roots.MathGlyphVariantRecord]
+    parts = [record.glyph for record in roots.GlyphAssembly.PartRecords]
+    for name in {*heights, *parts} - {root}:
+        wide, bearing = font["hmtx"][name]
+        glyph = font["glyf"][name]
+        glyph.coordinates.scale((width / wide, 1))
+        glyph.coordinates.toInt()
+        glyph.recalcBounds(font["glyf"])
+        font["hmtx"][name] = (width, round(bearing * width / wide))
 
 
 def licence_text(package: Path) -> Path:
@@ -153,13 +172,14 @@ def main() -> None:
         for package in LICENCES:
             name = package.rpartition("@")[0].rpartition("/")[2]
             shutil.copy(licence_text(fetch(package, Path(temporary))), vendor / "licences" / f"{name}.txt")
-        vendor_mathjax(fetch(MATHJAX, Path(temporary)), vendor / "mathjax")
-        rows.append(("vendor/mathjax/", MATHJAX, LICENCES[MATHJAX], "unchanged; only the parts in use"))
+        EXTENSION.mkdir(exist_ok=True)
+        shutil.copy(fetch(TEMML, Path(temporary)) / "dist" / "temml.min.js", EXTENSION)
+        rows.append(("../_ext/vendor/temml.min.js", TEMML, LICENCES[TEMML], "unchanged; runs when the book is built"))
         for face in FACES:
             data = cut_font(fetch(face.package, Path(temporary)) / face.member, face)
             (STATIC / "fonts" / face.file).write_bytes(data)
             axes = ", ".join(f"{axis} {limits}" for axis, limits in face.axes.items())
-            done = f"cut to {len(face.characters)} characters and {axes}; renamed {face.name}"
+            done = f"cut to {len(face.characters)} characters{f' and {axes}' if axes else ''}; renamed {face.name}"
             rows.append((f"fonts/{face.file}", face.package, LICENCES[face.package], done))
     icons = subset_icons(vendor / "fontawesome" / "webfonts" / "fa-solid-900.woff2")
     done = f"cut to the {icons} icons the theme uses, from the copy inside pydata-sphinx-theme; renamed"
