@@ -11,10 +11,12 @@ from stepformer.widgets import player_html
 from stepformer.widgets.player import step_position
 
 SAMPLES, WARM_UP = 200, 30
-BARS = {"toy": 8, "64x64": 30, "many": 8, "very_many": 60, "transformer": 8}
+# 16 heads are held to the bar of 64 × 64: their weight matrices are as large, and their tensors have as many cells.
+BARS = {"toy": 8, "64x64": 30, "sixteen_heads": 30, "many": 8, "very_many": 60, "transformer": 8}
 SIZES = {
     "toy": "toy",
     "64x64": "64 tokens × 64",
+    "sixteen_heads": "16 heads, 12 tokens × 64",
     "many": "254 steps",
     "very_many": "507 steps",
     "transformer": "the whole Transformer",
@@ -22,6 +24,7 @@ SIZES = {
 EDITED = {
     "toy": "scores",
     "64x64": "scores",
+    "sixteen_heads": "projected_query",
     "many": "layers.0.self_attention.multi_head_attention.projected_query",
     "very_many": "layers.0.self_attention.multi_head_attention.projected_query",
     "transformer": "encoder.layers.0.self_attention.projected_query",

@@ -13,6 +13,7 @@ from stock_page import ELEMENT, HTML_MANAGER, add_stock_scripts, stock_page
 
 SITE = ROOT / "_build" / "html"
 OURS, STOCK = "/chapters/05_attention.html", "/chapters/05_attention-stock.html"
+OWN_STYLES = "/_static/stepformer.css"
 RUNS, SLOW_RUNS = 11, 7
 SLOW = {"latency": 0, "downloadThroughput": 5e6 / 8, "uploadThroughput": 5e6 / 8, "offline": False}
 
@@ -66,6 +67,11 @@ def weigh(browser: Browser, site: Site, address: str, name: str, script: str) ->
             raise SystemExit(f"{name} asks another host: {url}")
         if answer := site.answer(url):
             weight[kind_of(urlsplit(url).path, answer[2])] += len(answer[0])
+    # Our style sheet is written into the page and is ours all the same.
+    if not any(urlsplit(url).path.endswith(OWN_STYLES) for url in requested):
+        own = len(site.answer(OWN_STYLES)[0])
+        weight["page"] -= own
+        weight["our JS and CSS"] += own
     return weight
 
 

@@ -68,9 +68,27 @@ def many_steps(n_layers: int = 11) -> Trace:
     return trace
 
 
+def sixteen_heads(n_tokens: int = 12, d_model: int = 64) -> Trace:
+    """Return multi-head self-attention of 16 heads: tensors of three axes, projections of d_model × d_model."""
+    generator = np.random.default_rng(2)
+
+    def given(name: str, *sizes: int) -> np.ndarray:
+        axes = ["src" if size == n_tokens else "d_model" for size in sizes]
+        return leaf(name, np.round(generator.normal(size=sizes) / np.sqrt(sizes[-1]), 3), axes)
+
+    with record("16 heads") as trace:
+        x = given("query", n_tokens, d_model)
+        params = {}
+        for name in ("w_q", "w_k", "w_v", "w_o"):
+            params[f"{name}.weight"] = given(f"{name}.weight", d_model, d_model)
+            params[f"{name}.bias"] = given(f"{name}.bias", d_model)
+        multi_head_attention(x, x, x, params, n_heads=16)
+    return trace
+
+
 def programs() -> dict[str, Trace]:
-    """Return attention on both sizes, the program of many steps and of twice as many, and the whole Transformer."""
+    """Return attention on both sizes, 16 heads, programs of 254 and of 507 steps, and the whole Transformer."""
     with record("64 tokens, 64 wide") as trace:
         attention_of(wide())
-    return {"toy": toy_attention(), "64x64": trace, "many": many_steps(),
+    return {"toy": toy_attention(), "64x64": trace, "sixteen_heads": sixteen_heads(), "many": many_steps(),
             "very_many": many_steps(22), "transformer": whole_transformer()}  # fmt: skip

@@ -19,6 +19,8 @@ const PARTS = {
   'word-map': ['word_map', 'forms.css'],
   ledger: ['ledger', 'forms.css'],
   share: ['share'],
+  classroom: ['classroom'],
+  ask: ['ask'],
 };
 const OUTPUTS = [
   { file: `${STATIC}stepformer.js`, make: () => bundle({ host: 'host_static.js', format: 'iife' }) },

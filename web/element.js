@@ -4,12 +4,20 @@ import { h } from './player/dom.js';
 import { dress, mount } from './player/mount.js';
 import { t } from './player/text.js';
 
+/** Milliseconds after which a page that mounts many elements answers its reader in between. */
+const SLICE = 12;
+/** What the elements of the page wait for while it is opened: mounts, in the order of the page; null once it is open. */
+let waiting = null;
+/** Settles when the elements that the page was opened with are mounted. */
+let opened = Promise.resolve();
+
 /** An element that mounts once, however often it is moved about in the page. */
 export function element(property, Component, message) {
   return class extends HTMLElement {
     connectedCallback() {
       if (this.shadowRoot) return;
       if (this.dataset.deferred) offer(this);
+      else if (waiting) waiting.push(() => this.isConnected && !this.shadowRoot && this.#mount());
       else this.#mount();
     }
 
@@ -72,10 +80,33 @@ function offer(host) {
  */
 export function define(elements) {
   const now = () => {
+    const mounts = (waiting = []);
     for (const [name, constructor] of Object.entries(elements)) {
       if (!customElements.get(name)) customElements.define(name, constructor);
     }
+    waiting = null;
+    opened = opened.then(() => inSlices(mounts));
   };
   if (document.readyState === 'loading') document.addEventListener('DOMContentLoaded', now, { once: true });
   else now();
+}
+
+/** Settles when the elements that the page was opened with are mounted, or have said why not. */
+export const mounted = () => opened;
+
+/** Does one piece of work after the other, and lets the page answer in between. */
+async function inSlices(work) {
+  const { port1, port2 } = new MessageChannel(); // unlike a timer, it does not wait longer in a tab behind others
+  let end = performance.now() + SLICE;
+  for (const [position, piece] of work.entries()) {
+    if (position && performance.now() > end) {
+      await new Promise((resolve) => {
+        port1.onmessage = resolve;
+        port2.postMessage(null);
+      });
+      end = performance.now() + SLICE;
+    }
+    piece();
+  }
+  port1.close();
 }

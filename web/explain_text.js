@@ -5,6 +5,7 @@
  * REASONS    why a cell has a value that no arithmetic gives (the `text` of a choice in an explanation)
  * RULES      what is wrong with the inputs of an op (the message of an OpError)
  */
+import { textsOf } from './language.js';
 
 export const SENTENCES = {
   matmul: 'Each row of {0} meets each column of {1}: multiply pairwise, then add up.',
@@ -201,9 +202,6 @@ export const RULES = {
   width: '{argument} of shape {shape} and {second} of shape {other} do not fit: their last axes must be equal',
 };
 
-/** Puts the parameters into a template: fill('{n} keys', {n: 3}) is '3 keys'. */
-export function fill(template, parameters) {
-  return template.replace(/\{(\w+)\}/g, (placeholder, name) =>
-    Object.hasOwn(parameters, name) ? String(parameters[name]) : placeholder,
-  );
-}
+export const sentence = textsOf('sentences', SENTENCES);
+export const reason = textsOf('reasons', REASONS);
+export const rule = textsOf('rules', RULES);

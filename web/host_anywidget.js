@@ -6,7 +6,10 @@
 // The engine comes first: where files that share names lie close together, the bundle compresses better.
 import './explain.js';
 import './program.js';
+import * as classroom from './classroom/classroom.js';
+import * as ask from './ask/asking.js';
 import { Exercise } from './exercise/exercise.js';
+import { t } from './jupyter_text.js';
 import { Ledger } from './ledger/ledger.js';
 import { mount } from './player/mount.js';
 import { Player } from './player/player.js';
@@ -17,7 +20,17 @@ import { WordMap } from './word_map/word_map.js';
 /** How long Python may take to answer, in milliseconds. */
 const PATIENCE = 20_000;
 
-const PARTS = { share: { menu: (player) => menu(player, false) } };
+/** What a body says of its theme: first JupyterLab, then VS Code. */
+const SCHEMES = {
+  true: 'light',
+  false: 'dark',
+  'vscode-light': 'light',
+  'vscode-dark': 'dark',
+  'vscode-high-contrast': 'dark',
+  'vscode-high-contrast-light': 'light',
+};
+
+const PARTS = { ask, share: { menu: (player) => menu(player, false) }, classroom };
 Player.part = async (name) => PARTS[name];
 
 const KINDS = {
@@ -28,7 +41,12 @@ const KINDS = {
   word_map: ['stepformer-word-map', 'wordMap', WordMap, 'broken_map'],
 };
 
-function render({ model, el }) {
+/**
+ * Shows a model in `el`; returns what takes the view away again. Hosts differ in how they say that a view has gone: by
+ * calling that function, by aborting `signal`, or by both.
+ * @param {{model: Object, el: HTMLElement, signal?: AbortSignal}} context
+ */
+function render({ model, el, signal }) {
   const [tag, property, Component, message] = KINDS[model.get('kind')];
   const host = document.createElement(tag);
   // JupyterLab's own single-key shortcuts must not act on the notebook while the reader types in here.
@@ -43,12 +61,17 @@ function render({ model, el }) {
   host[property] = component;
   const stopSync = component && Component === Player ? keepInStep(model, host, component) : () => {};
   el.append(host);
-  return () => {
+  el.classList.add('stepformer-widget'); // for the rule of dual.py on rows of widgets
+  const stop = () => {
+    // A signal lives as long as its model; what listens to it would as well.
+    signal?.removeEventListener('abort', stop);
     stopSync();
     stopTheme();
     component?.destroy();
     host.remove();
   };
+  signal?.addEventListener('abort', stop);
+  return stop;
 }
 
 /**
@@ -70,8 +93,10 @@ function keepInStep(model, host, player) {
     const edits = model.get('edits') ?? [];
     const { step = player.step, breaks = player.breaks } = model.get('state') ?? {};
     if (same(edits, player.edits) && step === player.step && same(breaks, player.breaks)) return;
+    const fits = hasPlace(player, step, breaks) && Array.isArray(edits) && edits.every(Array.isArray);
+    if (!fits) player.notify(t('misfit'));
     taking = true;
-    const taken = player.restore({ edits, step, breaks });
+    const taken = fits && player.restore({ edits, step, breaks });
     taking = false;
     // What cannot be shown must not stay in the model as if it were.
     if (!taken || !same(edits, player.edits)) send();
@@ -88,10 +113,17 @@ function keepInStep(model, host, player) {
   };
 }
 
+/** Whether a player has the step and the switches that a model names. */
+function hasPlace({ session }, step, breaks) {
+  const known = session.program.breaks.map(({ name }) => name);
+  return Number.isInteger(step) && step in session.steps && Array.isArray(breaks) && breaks.every((name) => known.includes(name));
+}
+
 /** A data set from Python, which answers with {data: name, content}; a page without a kernel loads a script instead. */
 function askPython(model, name) {
   return new Promise((resolve, reject) => {
     const finish = (settle, value) => {
+      clearTimeout(timer);
       model.off('msg:custom', answer);
       settle(value);
     };
@@ -99,7 +131,7 @@ function askPython(model, name) {
       if (message?.data === name) finish(resolve, message.content);
     };
     model.on('msg:custom', answer);
-    setTimeout(() => finish(reject, new Error(name)), PATIENCE);
+    const timer = setTimeout(() => finish(reject, new Error(name)), PATIENCE);
     model.send({ ask: name });
   });
 }
@@ -108,15 +140,16 @@ function same(a, b) {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-/** JupyterLab says on the body whether it is light or dark; elsewhere the page's own color-scheme holds. */
+/** JupyterLab and VS Code say on the body whether they are light or dark; elsewhere the page's own color-scheme holds. */
 function followTheme(host) {
   const follow = () => {
-    const light = document.body.dataset.jpThemeLight;
-    host.style.colorScheme = light === undefined ? '' : light === 'false' ? 'dark' : 'light';
+    const { jpThemeLight, vscodeThemeKind } = document.body.dataset;
+    host.style.colorScheme = SCHEMES[jpThemeLight ?? vscodeThemeKind] ?? '';
   };
   follow();
   const observer = new MutationObserver(follow);
-  observer.observe(document.body, { attributes: true, attributeFilter: ['data-jp-theme-light'] });
+  const attributeFilter = ['data-jp-theme-light', 'data-vscode-theme-kind'];
+  observer.observe(document.body, { attributes: true, attributeFilter });
   return () => observer.disconnect();
 }
 

@@ -3,7 +3,7 @@
 import './explain.js';
 import './program.js';
 import { loadData } from './data.js';
-import { define, element } from './element.js';
+import { define, element, mounted } from './element.js';
 import { Exercise } from './exercise/exercise.js';
 import { Player } from './player/player.js';
 import * as shared from './shared.js';
@@ -20,7 +20,7 @@ define({
 function follow() {
   if (!location.hash.startsWith('#stepformer=') && !document.querySelector('stepformer-player[data-state]')) return;
   // Where it cannot be loaded, the page is as it is without the link.
-  Player.part('share').then((share) => share.follow()).catch(() => {});
+  Promise.all([Player.part('share'), mounted()]).then(([share]) => share.follow()).catch(() => {});
 }
 
 addEventListener('hashchange', follow);

@@ -27,7 +27,8 @@ import {
   strides,
 } from './tensor.js';
 import * as tensors from './tensor.js';
-import { RULES, SENTENCES, fill } from './explain_text.js';
+import { rule as ruleText, sentence } from './explain_text.js';
+import { fill } from './language.js';
 
 /** What is wrong with the inputs of an op; `rule` is the key of the message in RULES. */
 export class OpError extends Error {
@@ -40,7 +41,7 @@ export class OpError extends Error {
     };
     const shown = {};
     for (const [key, value] of Object.entries(parameters)) shown[key] = show(key, value);
-    super(`${op}: ${fill(RULES[rule], shown)}`);
+    super(`${op}: ${ruleText(rule, shown)}`);
     Object.assign(this, { op, rule, parameters: shown });
   }
 }
@@ -93,7 +94,7 @@ function define(name, { takes, many = false, attributes = {}, forward, symbol })
       }
     },
     symbol: (names, given) => fill(template, { ...names, ...given, all: names.join('; ') }),
-    sentence: (names) => fill(SENTENCES[name], names),
+    sentence: (names) => sentence(name, names),
   };
 }
 

@@ -8,6 +8,8 @@
  * @typedef {{shape: number[], data: Float64Array, dtype: Dtype}} Tensor
  */
 
+import { POINT } from './language.js';
+
 /** Larger tensors are refused: a page must not freeze because of one wrong shape. */
 export const MAX_CELLS = 4_000_000;
 export const MAX_RANK = 8;
@@ -204,7 +206,8 @@ export function formatShape(shape) {
 }
 
 /**
- * A number as it is shown everywhere; the Python function `format_number` gives the same text.
+ * A number as it is shown everywhere, with the decimal sign of the page's language; in English the Python function
+ * `format_number` gives the same text.
  * Ties go away from zero, and a value that rounds to zero has no sign.
  */
 export function format(x, decimals = 2) {
@@ -240,7 +243,7 @@ function withSign(x, units, decimals) {
   const digits = String(units).padStart(decimals + 1, '0');
   const whole = digits.slice(0, digits.length - decimals);
   const sign = x < 0 && units > 0 ? '−' : '';
-  return decimals > 0 ? `${sign}${whole}.${digits.slice(-decimals)}` : `${sign}${whole}`;
+  return decimals > 0 ? `${sign}${whole}${POINT}${digits.slice(-decimals)}` : `${sign}${whole}`;
 }
 
 /** Equal but for the rounding of a computation that adds in another order; it is the tolerance of the tests. */

@@ -23,6 +23,10 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.browser)
 
 
+# An element of ours whose turn to be mounted has not come: they mount in slices.
+WAITING = f"{ELEMENTS}:defined:not([data-ready], [data-error], [data-deferred])"
+
+
 @pytest.fixture(scope="session")
 def site() -> Path:
     """The folder of the built site, built now if its sources changed."""
@@ -94,6 +98,8 @@ def opener(chromium: Browser) -> Callable[..., AbstractContextManager[Callable[.
             watched.append((Watched(page), permit))
             page.goto(address)
             page.wait_for_load_state(until)
+            if options.get("java_script_enabled", True):
+                page.wait_for_selector(WAITING, state="detached")
             return page
 
         yield open_page
@@ -112,7 +118,7 @@ def opener(chromium: Browser) -> Callable[..., AbstractContextManager[Callable[.
 def open_page(opener) -> Iterator[Callable[..., Page]]:
     """Open pages: `open_page(address, viewport=PHONE, color_scheme="dark", …)`. Complaints fail the test at its end.
 
-    Our elements are mounted when a page has loaded. `until="networkidle"` waits longer, for whatever comes late.
+    Our elements are mounted then. `until="networkidle"` waits longer, for whatever comes late.
     """
     with opener() as open_page:
         yield open_page

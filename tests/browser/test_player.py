@@ -67,7 +67,7 @@ def test_the_break_switches_are_reached_by_tab_and_flipped_by_space(show_on_page
     page.keyboard.press("Space")
     assert api(page, "return player.breaks") == [mistakes.ATTENTION[0].name]
     assert api(page, "return player.values('weights')") != before
-    assert page.get_by_text(mistakes.ATTENTION[0].symptom).is_visible()
+    assert page.locator(".symptom").get_by_text(mistakes.ATTENTION[0].symptom).is_visible()
     assert page.get_by_text(mistakes.ATTENTION[0].caught_by).is_visible()
 
 

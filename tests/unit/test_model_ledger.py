@@ -255,7 +255,7 @@ NUMBERS = [0, 1, 999, 1000, 65_144_832, 1234.5, 999_999_999_999_999, 1e15, 1.234
 def test_numbers_are_written_in_the_page_as_here():
     assert [write_number(x) for x in NUMBERS[:6]] == ["0", "1", "999", "1,000", "65,144,832", "1,235"]
     assert [write_number(x) for x in NUMBERS[7:]] == ["1.00e15", "1.23e18", "1.00e21"]
-    script = 'import { writeNumber } from "./ledger/ledger.js"; console.log(JSON.stringify(INPUT.map(writeNumber)));'
+    script = 'import { writeNumber } from "./ledger/amounts.js"; console.log(JSON.stringify(INPUT.map(writeNumber)));'
     assert json.loads(run_module(script.replace("INPUT", json.dumps(NUMBERS)))) == [write_number(x) for x in NUMBERS]
 
 

@@ -352,3 +352,56 @@ def test_no_text_of_a_trace_can_leave_its_place_in_the_html():
     html = show(trace, breaks=[Break(evil, Edit("padding_mask", value=[[True]]), evil, evil)]).html()
     assert html.count("<script") == html.count("</script>") == 1
     assert "<!--" not in html
+
+
+# ---- who listens ----------------------------------------------------------------------------------------------------
+
+
+def page_sends(player, **state):
+    """What the page sends arrives as one message, edits and state at once."""
+    player.set_state(state)
+
+
+def test_whoever_observes_the_values_hears_of_each_change_of_them_once(player):
+    heard = []
+    player.observe(heard.append, names="values")
+    player.set("query", (0, 0), 3.5)
+    assert [change["new"]["query"][0, 0] for change in heard] == [3.5]
+    assert_agree(heard[0]["new"]["attention.scores"], player.values["attention.scores"], 0)
+    assert (heard[0]["name"], heard[0]["owner"]) == ("values", player)
+
+    page_sends(player, edits=[["query", [0, 0], -1.0]], state={"step": 1, "breaks": ["hard"]})
+    assert len(heard) == 2, "edits and switches that come together are one change"
+    assert heard[1]["new"]["query"][0, 0] == -1.0
+    assert sorted(heard[1]["new"]["attention.weights"][0]) == [0.0, 0.0, 1.0]
+
+    page_sends(player, state={"step": 2, "breaks": ["hard"]})
+    assert len(heard) == 2, "a step changes no value"
+    player.reset()
+    assert_agree(heard[-1]["new"]["attention.weights"], TRACE["weights"], 0)
+    player.unobserve(heard.append, names="values")
+    player.set("query", (0, 0), 4.0)
+    assert heard[-1]["new"]["query"][0, 0] == TRACE["query"][0, 0]
+
+
+def test_edits_and_state_are_observed_under_their_names_and_values_beside_them(player):
+    edits, states, both = [], [], []
+    player.observe(lambda change: edits.append(change["new"]), names="edits")
+    player.observe(lambda change: states.append(change["new"]), names="state")
+    player.set("query", (0, 0), 3.5)
+    page_sends(player, state={"step": 2, "breaks": []})
+    assert edits == [[["query", [0, 0], 3.5]]]
+    assert states == [{"step": 2, "breaks": []}]
+
+    player.observe(lambda change: both.append(change["name"]), names=["edits", "values"])
+    page_sends(player, state={"step": 3, "breaks": []})
+    assert both == [], "what was edited before somebody listened is no news"
+    player.set("query", (0, 0), 4.5)
+    assert sorted(both) == ["edits", "values"]
+
+
+def test_values_that_nobody_observes_are_not_computed(player, monkeypatch):
+    monkeypatch.setattr(Player, "current", lambda self: pytest.fail("computed for nobody"))
+    player.observe(lambda change: None, names="edits")
+    player.edits = [["query", [0, 0], 3.5]]
+    player.state = {"step": 1, "breaks": ["hard"]}

@@ -252,7 +252,7 @@ AMOUNTS = [["a.bytes", 0], ["a.bytes", 999.994], ["b.bytes", 1000], ["bytes", 2.
 def test_amounts_are_written_in_the_page_as_here():
     written = [write_result(name, value) for name, value in AMOUNTS]
     assert written[2:4] + written[7:10] == ["1.00 kB", "2.10 GB", "1.00 hours", "31688.09 years", "1,234"]
-    script = ('import { writeResult } from "./ledger/ledger.js"; console.log(JSON.stringify(INPUT.map('
+    script = ('import { writeResult } from "./ledger/amounts.js"; console.log(JSON.stringify(INPUT.map('
               "([name, value]) => writeResult(name, value, UNITS))));")  # fmt: skip
     script = script.replace("INPUT", json.dumps(AMOUNTS)).replace("UNITS", json.dumps(UNITS))
     assert json.loads(run_module(script)) == written

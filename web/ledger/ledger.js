@@ -2,35 +2,16 @@
  * The ledger: a form for settings, and what a model or its training costs with them. The program in the payload counts;
  * here its settings are read, checked by the rules that came with them, and its results are written down.
  */
-import { fill } from '../explain_text.js';
 import forms from '../forms.css';
+import { fill } from '../language.js';
 import { h, keepKeys, setAttribute, setText } from '../player/dom.js';
-import { narrow } from '../player/number.js';
 import { needList, needObject, needText, parseProgram } from '../program.js';
-import { format, fromNested } from '../tensor.js';
+import { fromNested } from '../tensor.js';
+import { readNumber, writeNumber, writeResult } from './amounts.js';
 import style from './style.css';
 import { t } from './text.js';
 
 export const FORMAT = 'stepformer.ledger/1';
-
-/** A count in groups of three digits; above 10^15 with a power of ten. The twin of `write_number` in Python. */
-export function writeNumber(value) {
-  return value < 1e15 ? Math.floor(value + 0.5).toLocaleString('en') : format(value);
-}
-
-/** A result in the unit that its name ends with, if it does. The twin of `write_result` in Python. */
-export function writeResult(name, value, allUnits) {
-  const units = allUnits[name.split('.').at(-1)];
-  if (!units) return writeNumber(value);
-  const [unit, size] = units.find(([, size]) => value >= size) ?? units.at(-1);
-  return `${format(value / size)} ${unit}`;
-}
-
-/** What was typed as a number: 37,000 and 37 000 are as good as 37000. NaN where it is none. */
-export function readNumber(text) {
-  const plain = narrow(text).replace(/[\s,_]/g, '');
-  return /^[+-]?\d+(\.\d+)?(e\d+)?$/i.test(plain) ? Number(plain) : NaN;
-}
 
 export class Ledger {
   /** Field name -> what is wrong with it. */

@@ -1,5 +1,5 @@
 /** Every text of the ledger, in one table, so that another language is another table. */
-import { fill } from '../explain_text.js';
+import { textsOf } from '../language.js';
 
 export const TEXT = {
   format: 'the format is {format}, which this page does not read',
@@ -10,4 +10,4 @@ export const TEXT = {
 };
 
 /** The text of a key with its places filled in. */
-export const t = (key, values = {}) => fill(TEXT[key], values);
+export const t = textsOf('ledger', TEXT);

@@ -4,7 +4,7 @@
  */
 import { breakable, h, icon, setAttribute, setText } from './dom.js';
 import { lastPart, roleOf, roleOfAxis } from './roles.js';
-import { KEYS, t } from './text.js';
+import { t } from './text.js';
 
 const ICONS = {
   previous: 'M15 5l-7 7 7 7',
@@ -325,30 +325,14 @@ export class BreakSwitches {
 }
 
 export class Footer {
-  /** @param {() => Promise<HTMLElement>} menu  makes what stands under "Share", when it is first opened */
-  constructor(menu) {
-    this.shared = h('summary', {}, t('share'));
-    this.share = h('details.help', { on: { toggle: () => this.#fill(menu) } }, this.shared);
-    this.summary = h('summary', {}, t('help'));
-    this.help = h(
-      'details.help',
-      {},
-      this.summary,
-      h(
-        'table',
-        {},
-        h(
-          'thead',
-          {},
-          h('tr', {}, h('th', { scope: 'col' }, t('key_name')), h('th', { scope: 'col' }, t('key_action'))),
-        ),
-        h(
-          'tbody',
-          {},
-          ...KEYS.map(([key, action]) => h('tr', {}, h('td', {}, h('kbd', {}, key)), h('td', {}, action))),
-        ),
-      ),
-    );
+  /**
+   * @param {(name: string) => Promise<HTMLElement>} menu  makes what stands under "Share" or "Classroom", when it is
+   *   first opened
+   * @param {() => void} help  opens the list of keys
+   */
+  constructor(menu, help) {
+    this.share = drawer('share', menu);
+    this.help = h('button.text.reset', { type: 'button', title: t('help_hint'), 'aria-haspopup': 'dialog', on: { click: help } }, t('help'));
     this.element = h(
       'div.footer',
       {},
@@ -356,30 +340,32 @@ export class Footer {
       h('span.mark', {}, h('i.fed'), t('legend_fed')),
       ...['changed', 'less'].map((kind) => h('span.mark', { title: t('legend_changed_hint') }, h(`i.changed.${kind}`), t(`legend_${kind}`))),
       this.share,
+      drawer('classroom', menu),
       this.help,
     );
   }
 
-  /** Opened anew it tries again what has failed. */
-  async #fill(menu) {
-    if (!this.share.open || this.filled) return;
+  openShare() {
+    this.share.open = true;
+    this.share.firstChild.focus();
+  }
+}
+
+/** A menu that is made when it is first opened; opened anew it tries again what has failed. */
+function drawer(name, menu) {
+  const summary = h('summary', {}, t(name));
+  const element = h('details.help', { on: { toggle } }, summary);
+  let filled = false;
+  async function toggle() {
+    if (!element.open || filled) return;
     let content;
     try {
-      content = await menu();
-      this.filled = true;
+      content = await menu(name);
+      filled = true;
     } catch ({ message }) {
       content = h('p.notice', { role: 'alert' }, t('load_failed', { reason: message }));
     }
-    this.share.replaceChildren(this.shared, content);
+    element.replaceChildren(summary, content);
   }
-
-  openShare() {
-    this.share.open = true;
-    this.shared.focus();
-  }
-
-  toggleHelp() {
-    this.help.open = !this.help.open;
-    if (this.help.open) this.summary.focus();
-  }
+  return element;
 }

@@ -2,8 +2,9 @@
  * The small field that opens over a cell to take another value. Only a value that can be read is ever handed
  * on.
  */
+import { POINT } from '../language.js';
 import { h } from './dom.js';
-import { parseNumber } from './number.js';
+import { parseGrouped, parseNumber } from './number.js';
 import { t } from './text.js';
 
 export class Editor {
@@ -32,7 +33,7 @@ export class Editor {
 
   #numberField() {
     const { value, typed } = this.options;
-    const shown = Number.isFinite(value) ? String(Number(value.toPrecision(6))).replace('-', '−') : '';
+    const shown = Number.isFinite(value) ? String(Number(value.toPrecision(6))).replace('-', '−').replace('.', POINT) : '';
     this.shown = shown;
     const field = h('input.field', {
       type: 'text',
@@ -79,7 +80,8 @@ export class Editor {
   close(take, focusCell) {
     if (this.gone) return true;
     if (take && !this.options.words && this.field.value !== this.shown) {
-      const value = parseNumber(this.field.value);
+      // 1,234 is what the page itself would write for a thousand and more.
+      const value = parseGrouped(this.field.value) ?? parseNumber(this.field.value);
       const ids = this.options.dtype === 'int';
       if (value === null || (ids && !(Number.isInteger(value) && value >= 0))) {
         this.#complain(ids ? 'accepted_id' : 'accepted_number');

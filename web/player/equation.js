@@ -155,25 +155,25 @@ export class Equation {
   /** The formula with each name in its colour, and the op in words. */
   #write(step, inputs, output) {
     const names = inputs.map((view) => view.name);
-    setText(this.sentence, sentence(step, names));
-    const text = `${output.name} = ${formula(step, names)}`;
+    setText(this.sentence, sentenceOf(step, names));
+    const text = `${output.name} = ${formulaOf(step, names)}`;
     if (this.formula.textContent === text) return;
     // Marks stand for the names while the op writes its formula, so that any name can be found again in it.
     const marks = inputs.map((_, i) => String.fromCharCode(0xe000 + i));
     const name = (view) => h('b', { 'data-role': view.role, title: view.fullName }, view.name);
-    const parts = formula(step, marks)
+    const parts = formulaOf(step, marks)
       .split(/([\ue000-\uf8ff])/)
       .map((part, i) => (i % 2 ? name(inputs[part.charCodeAt(0) - 0xe000]) : part));
     this.formula.replaceChildren(name(output), ' = ', ...parts);
   }
 }
 
-function formula({ op, attributes, block, sign }, names) {
+export function formulaOf({ op, attributes, block, sign }, names) {
   if (op) return OPS[op].symbol(names, attributes);
   return block ? `${block.name}(${names.join(', ')})` : names.join(` ${sign} `);
 }
 
-function sentence({ op, block, count, left, said }, names) {
+export function sentenceOf({ op, block, count, left, said }, names) {
   if (said) return said;
   if (op) return OPS[op].sentence(names);
   return t(left ? 'block_sentence_left' : 'block_sentence', { scope: block.name, count, left });

@@ -1,13 +1,14 @@
 /** The panel that shows how one cell is computed, with the cells it is made of as buttons. */
-import { REASONS, fill } from '../explain_text.js';
+import { reason } from '../explain_text.js';
 import { evaluate } from '../explain.js';
+import { COMMA } from '../language.js';
 import { format, formatCell } from '../tensor.js';
 import { h, setAttribute, setText } from './dom.js';
 import { formatApart, formatChange } from './matrix.js';
 import { t } from './text.js';
 import { WalkBack } from './walk_back.js';
 
-const SHOWN_TERMS = 8;
+export const SHOWN_TERMS = 8;
 const STRENGTH = { sum: 1, difference: 1, product: 2, quotient: 2 };
 const SIGN = { sum: ' + ', difference: ' − ', product: ' · ', quotient: ' / ' };
 const CALL = { exp: 'exp', log: 'log', max: 'max', tanh: 'tanh', erf: 'erf', sqrt: '√', square: '', sin: 'sin', cos: 'cos' };
@@ -37,7 +38,7 @@ export function pieces(expr, options, outer = 0, first = true) {
         const [base, exponent] = expr.args.map((arg) => pieces(arg, options, 0));
         return [...base, { text: '^(' }, ...exponent, { text: ')' }];
       }
-      const inside = joined(expr.args, ', ', options, 0);
+      const inside = joined(expr.args, COMMA, options, 0);
       const after = expr.fn === 'square' ? ')²' : ')';
       return [{ text: `${CALL[expr.fn]}(` }, ...inside, { text: after }];
     }
@@ -86,17 +87,10 @@ function isExact(expr, value) {
   return exact(value) && all(expr);
 }
 
-/** The arithmetic of a cell as plain text, for the spoken announcement. */
-export function arithmeticText(explanation, kinds) {
-  return pieces(explanation.result, { kinds, limit: SHOWN_TERMS })
-    .map((piece) => piece.text ?? piece.variable ?? t('more_terms', { count: piece.more }))
-    .join('');
-}
-
 export class ExplanationPanel {
   /**
    * @param {{follow: Function, edit: Function, toggle: Function, slide: Function, light: Function,
-   *   unfold: Function, walk: Function, back: Function, openWalk: Function}} actions
+   *   ask: Function, unfold: Function, walk: Function, back: Function, openWalk: Function}} actions
    */
   constructor(actions) {
     this.actions = actions;
@@ -110,6 +104,7 @@ export class ExplanationPanel {
     });
     this.edit = h('button.text', { type: 'button', on: { click: () => this.#change() } });
     this.walk = new WalkBack(actions);
+    this.ask = h('button.text', { type: 'button', title: t('ask_hint'), on: { click: () => actions.ask() } }, t('ask'));
     this.work = h('div.work', { tabindex: -1, on: { click: (event) => this.#click(event) } });
     for (const event of ['pointerover', 'focusin']) this.work.addEventListener(event, (e) => this.#light(e));
     for (const event of ['pointerleave', 'focusout'])
@@ -121,7 +116,7 @@ export class ExplanationPanel {
         'div.cell-line',
         {},
         h('span.answer', {}, this.place, ' = ', this.value, ' ', this.old),
-        h('span.tools', {}, this.slider, this.edit, this.walk.button),
+        h('span.tools', {}, this.slider, this.edit, this.walk.button, this.ask),
       ),
       this.work,
       this.walk.element,
@@ -199,7 +194,7 @@ export class ExplanationPanel {
         lines.push(this.#line([h('i', {}, name), ' = '], expr, known));
       });
       if (result.kind === 'choice')
-        lines.push(h('p.note', {}, fill(REASONS[result.text], result.parameters)));
+        lines.push(h('p.note', {}, reason(result.text, result.parameters)));
       const source = result.kind === 'choice' ? result.args[0] : result;
       if (source.kind === 'ref')
         lines.push(h('p.line', {}, '= ', this.#cellButton(source, this.cell.refTitle(source))));

@@ -7,10 +7,10 @@
  * @typedef {{
  *   name: string, fullName: string, role: string|null, tensor: import('../tensor.js').Tensor, lead: number[],
  *   rowAxis: Axis|null, columnAxis: Axis|null, probabilities: boolean, words: string[]|null,
- *   before: import('../tensor.js').Tensor|null, lit: Set<number>, fed: Set<number>,
+ *   before: import('../tensor.js').Tensor|null, asked: Set<number>|null, lit: Set<number>, fed: Set<number>,
  *   chosen: [number, number]|null, replaced: boolean, measures: import('./measures.js').Measures,
  *   beside?: import('../tensor.js').Tensor
- * }} View   `before`: the unedited values; `lit` and `fed`: places in the data; `beside`: what shares the colour scale
+ * }} View   `before`: the unedited values; `asked`: places whose values are hidden; `lit` and `fed`: places in the data; `beside`: what shares the colour scale
  * @typedef {{name: string, role: string|null, labels: string[]}} Axis
  */
 import { agree, format, formatCell } from '../tensor.js';
@@ -198,16 +198,10 @@ export class Matrix {
 
   #window() {
     if (!this.windowed) return { top: 0, left: 0, height: this.rowCount, width: this.columnCount };
-    const first = (scrolled, length) => Math.max(0, Math.floor(scrolled / length / 2) * 2 - 2);
-    const top = first(this.scroll.top, ROW_HEIGHT);
-    const left = first(this.scroll.left, this.cellWidth);
     const across = (this.view.measures.room - this.headWidth) / this.cellWidth;
-    return {
-      top,
-      left,
-      height: Math.min(Math.ceil(SHOWN_ROWS) + AROUND, this.rowCount - top),
-      width: Math.min(Math.ceil(across) + AROUND, this.columnCount - left),
-    };
+    const [top, height] = span(this.scroll.top / ROW_HEIGHT, SHOWN_ROWS, this.rowCount);
+    const [left, width] = span(this.scroll.left / this.cellWidth, across, this.columnCount);
+    return { top, left, height, width };
   }
 
   draw() {
@@ -257,6 +251,7 @@ export class Matrix {
     const {
       tensor: { data, dtype },
       before,
+      asked,
       lit,
       fed,
       chosen,
@@ -264,8 +259,10 @@ export class Matrix {
     } = this.view;
     const place = this.base + row * this.columnCount + column;
     const value = data[place];
-    const old = before === null || agree(before.data[place], value) ? null : before.data[place];
+    const hidden = asked?.has(place);
+    const old = hidden || before === null || agree(before.data[place], value) ? null : before.data[place];
     let marks = old === null ? '' : value < old && this.dtype === 'float' ? ' changed less' : ' changed';
+    if (hidden) marks += ' asked';
     if (lit.has(place)) marks += ' lit';
     if (fed.has(place)) marks += ' fed';
     if (chosen && chosen[0] === row && chosen[1] === column) marks += ' chosen';
@@ -278,11 +275,11 @@ export class Matrix {
       return;
     Object.assign(shown, { value, old, marks, dress: this.dress });
 
-    const text = words ? words[value] : formatCell(value, dtype);
-    const now = this.#spoken(value, old ?? value);
+    const text = hidden ? '?' : words ? words[value] : formatCell(value, dtype);
+    const now = hidden ? t('hidden_cell') : this.#spoken(value, old ?? value);
     const then = old === null ? null : this.#spoken(old, value);
     setText(cell, text);
-    const look = `cell ${this.#tone(value)}${marks}`;
+    const look = `cell ${hidden ? 'plain' : this.#tone(value)}${marks}`;
     if (shown.look !== look) cell.className = shown.look = look;
     if (then === null && now === text && !shown.labelled) return;
     shown.labelled = then !== null || now !== text;
@@ -496,6 +493,13 @@ const newCell = () => h('span.cell', { role: 'gridcell', tabindex: -1 });
 function newRow() {
   const head = h('span.rowhead');
   return Object.assign(h('div.row', { role: 'row' }, head), { head, cells: [] });
+}
+
+/** Where what is drawn of rows or columns begins, and how many: half of AROUND before what is seen, half after. */
+function span(scrolled, shown, count) {
+  const first = Math.floor(scrolled / 2) * 2 - AROUND / 2;
+  const start = Math.max(0, first);
+  return [start, Math.min(first + Math.ceil(shown) + AROUND, count) - start];
 }
 
 /** Keeps the first `count` of some elements as the last in their parent; makes those that are missing. */

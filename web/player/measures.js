@@ -15,6 +15,8 @@ export class Measures {
   /** @param {HTMLElement} stage  what the matrices stand in */
   constructor(stage) {
     this.stage = stage;
+    /** So many times larger than laid out the stage is shown. */
+    this.scale = 1;
     this.probe = h('span.probe', { 'aria-hidden': 'true' }, DIGITS);
     stage.append(this.probe);
     this.take();
@@ -23,7 +25,7 @@ export class Measures {
   /** Measures again; true where something has changed. */
   take() {
     const room = this.stage.clientWidth || 520;
-    const digit = this.probe.getBoundingClientRect().width / DIGITS.length || 7.5;
+    const digit = this.probe.getBoundingClientRect().width / this.scale / DIGITS.length || 7.5;
     if (room === this.room && digit === this.digit) return false;
     /** Pixels across, and pixels a digit takes in a matrix. */
     Object.assign(this, { room, digit });

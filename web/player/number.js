@@ -1,4 +1,5 @@
 /** Numbers as readers type them. */
+import { GROUP, POINT } from '../language.js';
 
 const DECIMAL = /^[+-]?(\d+([.,]\d*)?|[.,]\d+)(e[+-]?\d+)?$/i;
 
@@ -24,10 +25,14 @@ export function parseNumber(text) {
   return Number.isFinite(value) ? value : null;
 }
 
-const GROUPED = /^[+-]?[1-9]\d{0,2}([, \u00a0\u202f]\d{3})+(\.\d+)?$/;
+const GROUPED = new RegExp(`^[+-]?[1-9]\\d{0,2}([${GROUP} \u00a0\u202f]\\d{3})+([${POINT}]\\d+)?$`);
 
-/** The number a text stands for if its commas or spaces part thousands, as the book prints 32,768; or null. */
+/**
+ * The number a text stands for if its commas or spaces part thousands, as the book prints 32,768; or null. On a page
+ * whose language parts them by a point, 32.768 is read so.
+ */
 export function parseGrouped(text) {
   const plain = narrow(text).trim().replace(/[−–]/g, '-');
-  return GROUPED.test(plain) ? Number(plain.replace(/[, \u00a0\u202f]/g, '')) : null;
+  if (!GROUPED.test(plain)) return null;
+  return Number(plain.replaceAll(GROUP, '').replace(/[ \u00a0\u202f]/g, '').replace(POINT, '.'));
 }

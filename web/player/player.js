@@ -6,11 +6,12 @@ import { h, keepKeys, setAttribute, setText } from './dom.js';
 import { Editor } from './editor.js';
 import { Equation } from './equation.js';
 import { ExplanationPanel } from './explanation.js';
+import { Help } from './help.js';
 import { Measures } from './measures.js';
 import { roleOf } from './roles.js';
 import { Scene } from './scene.js';
 import { Session } from './session.js';
-import { placeOf, spokenCell, spokenEdit, spokenStep, spokenValue } from './speech.js';
+import { placeOf, spokenBreak, spokenCell, spokenEdit, spokenStep, spokenValue } from './speech.js';
 import { t } from './text.js';
 
 const STEP_MILLISECONDS = 1600;
@@ -37,6 +38,8 @@ export class Player {
     this.walking = false;
     /** Whether the result before and after the edits is on show, in place of what makes it. */
     this.comparing = false;
+    /** The question mode, once it was used. @type {import('../ask/asking.js').Asking|null} */
+    this.asking = null;
     this.#build(root);
     this.#render();
     this.#reflect();
@@ -68,9 +71,11 @@ export class Player {
       walk: (cell) => this.#walk(cell),
       back: (i) => this.#return(i),
       openWalk: (open) => this.#openWalk(open),
+      ask: () => this.ask(),
     });
     this.switches = new BreakSwitches(this, program.breaks);
-    this.footer = new Footer(async () => (await Player.part('share')).menu(this));
+    this.help = new Help();
+    this.footer = new Footer(async (name) => (await Player.part(name)).menu(this), () => this.help.open());
     this.notice = h('div.notice', { role: 'alert' });
     this.live = h('div.unseen', { 'aria-live': 'polite', role: 'status' });
     this.equation.words.append(this.picker.element);
@@ -88,6 +93,7 @@ export class Player {
       h('div.main', {}, this.stepList.element, this.stage),
       this.switches.element,
       this.footer.element,
+      this.help.element,
       this.live,
     );
     root.append(this.element);
@@ -171,6 +177,28 @@ export class Player {
     return this.#chosenMatrix;
   }
 
+  /**
+   * Asks the reader for the chosen number of the result, or as the options say (web/ask/asking.js); resolves when the question
+   * stands there.
+   * @param {{cell?: number[], row?: boolean, each?: boolean, another?: boolean}} [options]
+   */
+  async ask(options) {
+    const part = await this.#part('ask');
+    if (!part) return;
+    this.asking ??= new part.Asking(this);
+    this.asking.ask(options);
+  }
+
+  /** The question that is open or was answered last: its tensor and cell, whether for the whole row, and how far it is; or null. */
+  get question() {
+    return this.asking?.told ?? null;
+  }
+
+  /** Draws anew what has not changed: after something else than the session decides what is on show. */
+  redraw() {
+    this.#render();
+  }
+
   /** Says something to the reader, above the steps, until it is closed or something else is done. */
   notify(text) {
     this.#complain(text);
@@ -235,7 +263,10 @@ export class Player {
   }
 
   break(name, on = true) {
-    return this.#apply(() => this.session.setBreak(name, on), 'break_undone');
+    const done = this.#apply(() => this.session.setBreak(name, on), 'break_undone');
+    const known = this.session.program.breaks.find((one) => one.name === name);
+    if (done) setText(this.live, spokenBreak(this.session, known));
+    return done;
   }
 
   reset() {
@@ -265,11 +296,31 @@ export class Player {
 
   /** Shows the result before and after the edits and switches, or again how it is made. */
   compare(on = true) {
+    if (on && this.asking?.refuses()) return;
     this.editor?.close(true, false);
     this.comparing = on;
     this.#render();
     const said = on === this.comparing ? spokenStep(this.scene, on) : t('nothing_to_compare');
     setText(this.live, said);
+  }
+
+  /** A part that is loaded on first use; without a way to it, nothing and a message. */
+  async #part(name) {
+    try {
+      return await Player.part(name);
+    } catch ({ message }) {
+      this.notify(t('load_failed', { reason: message }));
+    }
+  }
+
+  /** Fills the screen for a lecture, one step for each key press; or ends that. */
+  async present(on = true) {
+    (await this.#part('classroom'))?.present(this, on);
+  }
+
+  /** Prints the steps on paper: `blank` to fill in, `filled`, or `both`. */
+  async handout(kind) {
+    (await this.#part('classroom'))?.handout(this, kind);
   }
 
   values(name) {
@@ -337,15 +388,18 @@ export class Player {
       r: () => this.reset(),
       c: () => this.compare(!this.comparing),
       w: () => this.#openWalk(true),
+      q: () => this.ask({ another: Boolean(this.asking?.on) }),
+      ...(this.asking?.on && { escape: () => this.asking.leave() }),
       s: () => this.footer.openShare(),
-      '?': () => this.footer.toggleHelp(),
+      l: () => this.present(),
+      '?': () => this.help.open(),
     }[event.key.toLowerCase()];
     if (!act) return;
     event.preventDefault();
     const inMatrix = this.equation.matrices.some((matrix) => matrix.hasFocus);
     act();
     // The grid that had the focus may be gone or show another tensor: the focus goes to the chosen cell.
-    if (inMatrix && !'?wWsS'.includes(event.key)) this.#chosenMatrix.focus();
+    if (inMatrix && !'?wWsSqQlL'.includes(event.key)) this.#chosenMatrix.focus();
   }
 
   get #chosenMatrix() {
@@ -384,6 +438,7 @@ export class Player {
   }
 
   #openWalk(open) {
+    if (this.asking?.refuses()) return;
     this.walking = open;
     this.#render();
     if (open) this.panel.walk.focus();
@@ -447,11 +502,13 @@ export class Player {
   }
 
   #toggle() {
+    if (this.asking?.takes()) return;
     if (this.#setChosen(!this.scene.chosenCell().value)) setText(this.live, spokenEdit(this.scene));
   }
 
   #edit(typed) {
     this.pause();
+    if (this.asking?.takes(typed)) return;
     if (this.editor && !this.editor.close(true, false)) return;
     const cell = this.scene.chosenCell();
     if (cell.dtype === 'bool' || cell.empty) return;
@@ -526,6 +583,7 @@ export class Player {
 
   #render() {
     const { scene } = this;
+    this.asking?.follow();
     this.comparing &&= this.session.touched;
     if (this.comparing) scene.chosen.slot = 'output';
     scene.settle();

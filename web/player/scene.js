@@ -22,6 +22,7 @@ import { sameShape } from './session.js';
 import { t } from './text.js';
 
 const NOTHING = new Set();
+const NO_LABELS = new Map();
 /** Cells that a chosen input cell reaches are looked for only where that takes no noticeable time. */
 const MOST_FED_TERMS = 4000;
 /** A folded block shows so many of its inputs, parameters last of all. */
@@ -33,6 +34,11 @@ export class Scene {
     this.session = session;
     /** The place on show of each axis that is neither rows nor columns, by the name of the axis. */
     this.slices = new Map();
+    /**
+     * The cells that the reader is asked about: their values are on show nowhere; see web/ask/.
+     * @type {{id: number, places: Set<number>, lit: boolean}|null}  `lit`: what makes the chosen one is marked
+     */
+    this.asked = null;
     this.chooseFirst();
   }
 
@@ -74,6 +80,11 @@ export class Scene {
 
   value(id) {
     return this.session.run.values[id];
+  }
+
+  /** Whether the reader is asked about a cell. */
+  hides(id, index) {
+    return this.asked?.id === id && this.asked.places.has(offset(this.value(id).shape, index));
   }
 
   /** What a tensor is called: the last part of its name, or more of it where another on show ends like it. */
@@ -215,12 +226,12 @@ export class Scene {
     const { cell } = this.chosen;
     const shared = { measures, lit: NOTHING, fed: NOTHING, chosen: cell, replaced: false };
     // Side by side, the same colour must mean the same number.
-    const named = (view, key, beside) => ({ ...view, ...shared, beside, name: t(key, { name: view.name }), fullName: `${view.fullName} ${key}` });
+    const named = (view, key, beside) => ({ ...view, ...shared, beside, name: t(key, { name: view.name }), fullName: t(key, { name: view.fullName }) });
     const views = [named({ ...this.#view(id, old, session.labelsBefore), before: null }, 'before', now)];
     if (now.dtype === 'float' && sameShape(old, now)) {
       const data = now.data.map((x, i) => (x === old.data[i] ? 0 : x - old.data[i]));
       const change = { ...this.#view(id, { ...now, data }), before: null, probabilities: false };
-      views.push({ ...change, ...shared, name: t('change'), fullName: `${change.fullName} change` });
+      views.push({ ...change, ...shared, name: t('change'), fullName: `${change.fullName} ${t('change')}` });
     }
     views.push(named(this.#view(id), 'after', old));
     const said = t(session.changed.has(id) ? 'compare_sentence' : 'compare_same');
@@ -259,10 +270,13 @@ export class Scene {
   #view(id, tensor = this.value(id), labels = this.session.labels) {
     const { session } = this;
     const { name, vocabulary } = session.program.tensors[id];
+    const asked = this.asked?.id === id ? this.asked.places : null;
+    // Neither widths nor colours may tell a hidden value: the view does not hold it. Nor may words as their own labels.
+    if (asked) tensor = { ...tensor, data: tensor.data.map((x, i) => (asked.has(i) ? NaN : x)) };
     const axes = session.axes(id, tensor.shape.length).map((axis, k) => ({
       name: axis,
       role: roleOfAxis(axis),
-      labels: session.axisLabels(axis, tensor.shape[k], labels),
+      labels: session.axisLabels(axis, tensor.shape[k], asked && vocabulary ? NO_LABELS : labels),
     }));
     const producer = session.producer(id);
     return {
@@ -270,6 +284,7 @@ export class Scene {
       fullName: name,
       role: roleOf(name),
       tensor,
+      asked,
       words: vocabulary,
       lead: this.lead(id, tensor),
       rowAxis: axes.at(-2) ?? null,
@@ -283,7 +298,7 @@ export class Scene {
   /** For each matrix on show: the places that make the chosen cell. */
   #lit(cell) {
     const lit = this.ids.map(() => NOTHING);
-    if (!cell.explanation || cell.block) return lit;
+    if (!cell.explanation || cell.block || this.asked?.lit === false) return lit;
     for (const { input, index } of references(cell.explanation)) {
       const place = offset(this.value(cell.ids[input]).shape, index);
       this.ids.forEach((id, i) => {

@@ -2,7 +2,7 @@
  * Every text of the player and of the exercises, in one table, so that another language is another table.
  * A text is a whole sentence or label with named places, {like_this}; none is assembled from fragments.
  */
-import { fill } from '../explain_text.js';
+import { textsOf } from '../language.js';
 
 export const TEXT = {
   // transport
@@ -57,6 +57,9 @@ export const TEXT = {
   place_leading: '{place}, {axis} {label}',
   spoken_cell: '{place}: {value}.',
   spoken_cell_from: '{place}: {value}, from {arithmetic}.',
+  spoken_cell_because: '{place}: {value}. {reason}',
+  spoken_break_on: 'On: {name}. What you see: {symptom} Switches on: {count}.',
+  spoken_break_off: 'Off: {name}. Switches on: {count}.',
   spoken_block: 'Steps {first} to {step} of {steps}: {name}, as one step.',
   spoken_step: 'Step {step} of {steps}: {name}, by {op}.',
   given: 'A given value: nothing computes it. Change it and see what follows.',
@@ -65,12 +68,17 @@ export const TEXT = {
   was: 'was {old}',
   was_by: 'was {old}: {by}',
   more_terms: '… {count} more …',
+  spoken_more: '{count} more terms',
   more_terms_hint: 'Show all {count} terms',
   edit: 'Edit',
   edit_hint: 'Type another value (Enter)',
   mask_it: 'Mask this cell',
   allow_it: 'Allow this cell',
   slider: 'Slide {place}',
+
+  ask: 'Ask me',
+  ask_hint: 'Hide this number and work it out yourself (Q)',
+  hidden_cell: 'hidden, you are asked for it',
 
   // where a number comes from
   walk: 'Where does it come from?',
@@ -91,8 +99,8 @@ export const TEXT = {
   break_undone: 'This switch cannot be used here, so it was turned off again: {reason}',
   dismiss: 'Close this message',
   spoken_reset: 'All edits and switches were undone.',
-  spoken_undo: 'Undone. {edits} edits and {breaks} switches are left.',
-  spoken_redo: 'Done again. {edits} edits and {breaks} switches are on.',
+  spoken_undo: 'Undone. Edits left: {edits}; switches left: {breaks}.',
+  spoken_redo: 'Done again. Edits: {edits}; switches on: {breaks}.',
   nothing_to_undo: 'There is nothing to undo.',
   nothing_to_redo: 'There is nothing to do again.',
 
@@ -110,7 +118,7 @@ export const TEXT = {
   changes_most: 'most at [{place}]: {old} → {now}',
   changes_most_by: 'most at [{place}]: {old} → {now}, {by}',
   changes_more: '… {count} more results …',
-  spoken_edit: '{place} is now {value}; {count} results changed.',
+  spoken_edit: '{place} is now {value}. Results changed: {count}.',
 
   // break it
   breaks: 'Break it',
@@ -125,9 +133,36 @@ export const TEXT = {
   legend_lit: 'makes the chosen cell',
   legend_fed: 'made from the chosen cell',
   share: 'Share',
+  classroom: 'Classroom',
+
+  // the help: keys and what they do, with a bar between
   help: 'Keyboard',
-  key_action: 'What it does',
-  key_name: 'Key',
+  help_hint: 'The keys and what they do (?)',
+  close_help: 'Close',
+  keys_stepping: 'Stepping',
+  key_step: '[  ] | previous, next step',
+  key_play: 'P | play, pause',
+  key_list: '← ↑ ↓ → | in the list of steps: fold, move, unfold',
+  keys_cells: 'Cells',
+  key_arrows: '← ↑ ↓ → | move between cells',
+  key_row: 'Home  End | first, last cell of the row',
+  key_matrix: 'Ctrl + Home  End | first, last cell of the matrix',
+  key_page: 'Page ↑  Page ↓ | eight rows up, down',
+  key_walk: 'W | where the number comes from',
+  key_ask: 'Q | ask me: hide the number, or ask for another',
+  keys_changes: 'Changes',
+  key_edit: 'Enter | edit the cell (or just type a number)',
+  key_mask: 'Space | mask or allow the cell',
+  key_leave: 'Esc | leave the editor, keep the old value',
+  key_undo: 'Ctrl + Z | undo the last edit or switch (on a Mac ⌘ + Z)',
+  key_redo: 'Ctrl + Shift + Z | do it again',
+  key_reset: 'R | undo every edit and switch',
+  key_compare: 'C | compare before and after',
+  keys_tools: 'Tools',
+  key_tab: 'Tab | the next control, the next matrix',
+  key_share: 'S | share: link, code, picture, table',
+  key_lecture: 'L | present on a projector',
+  key_help: '? | show or hide this list',
 
   // errors
   broken_player:
@@ -164,26 +199,40 @@ export const TEXT = {
   missing_number: 'Fill in every field with a number such as 0.25, 0,25 or 1/4.',
 };
 
-/** The keys of the player and what they do, in the order of the help. */
-export const KEYS = [
-  ['[  ]', 'previous, next step'],
-  ['P', 'play, pause'],
-  ['R', 'undo every edit and switch'],
-  ['Ctrl + Z', 'undo the last edit or switch (on a Mac ⌘ + Z)'],
-  ['Ctrl + Shift + Z', 'do it again'],
-  ['C', 'compare before and after'],
-  ['S', 'share: link, code, picture, table'],
-  ['?', 'show or hide this list'],
-  ['← ↑ ↓ →', 'move between cells; in the list of steps: fold, move, unfold'],
-  ['Home  End', 'first, last cell of the row'],
-  ['Ctrl + Home  End', 'first, last cell of the matrix'],
-  ['W', 'where the number comes from'],
-  ['Enter', 'edit the cell (or just type a number)'],
-  ['Space', 'mask or allow the cell'],
-  ['Esc', 'leave the editor, keep the old value'],
-];
+/** The signs of arithmetic as they are read aloud, one after the other: what `pieces` writes -> a word for it. */
+export const SIGNS = {
+  ' + ': 'plus',
+  ' − ': 'minus',
+  ' · ': 'times',
+  ' / ': 'over',
+  '−': 'minus ',
+  '∞': 'infinity',
+  e: ' times 10 to the power of ',
+  '(': 'open bracket',
+  ')': 'close bracket',
+  'exp(': 'e to the power of',
+  'log(': 'the logarithm of',
+  'max(': 'the largest of',
+  'tanh(': 'the hyperbolic tangent of',
+  'erf(': 'the error function of',
+  '√(': 'the square root of',
+  'sin(': 'the sine of',
+  'cos(': 'the cosine of',
+  ')²': 'squared',
+  '^(': 'to the power of',
+};
+
+/** The keys of the player in groups, in the order of the help: name of the group -> its lines. */
+export const KEYS = {
+  keys_stepping: ['key_step', 'key_play', 'key_list'],
+  keys_cells: ['key_arrows', 'key_row', 'key_matrix', 'key_page', 'key_walk', 'key_ask'],
+  keys_changes: ['key_edit', 'key_mask', 'key_leave', 'key_undo', 'key_redo', 'key_reset', 'key_compare'],
+  keys_tools: ['key_tab', 'key_share', 'key_lecture', 'key_help'],
+};
 
 /** The text of a key with its places filled in. */
-export function t(key, values = {}) {
-  return fill(TEXT[key], values);
-}
+export const t = textsOf('player', TEXT);
+
+/** The word for a sign, or null where it is none. */
+const word = textsOf('signs', SIGNS);
+export const sign = (text) => (text in SIGNS ? word(text) : null);

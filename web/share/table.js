@@ -6,7 +6,8 @@
  */
 export function csv({ view, base, rowCount, columnCount }) {
   const { tensor, words, rowAxis, columnAxis } = view;
-  const shown = (value) => (words ? words[value] : tensor.dtype === 'bool' ? value === 1 : value);
+  // A number that the reader is asked for is not in the view.
+  const shown = (value) => (Number.isNaN(value) ? '?' : words ? words[value] : tensor.dtype === 'bool' ? value === 1 : value);
   const head = [...(rowAxis ? [`${rowAxis.name} × ${columnAxis.name}`] : []), ...(columnAxis?.labels ?? ['value'])];
   const rows = Array.from({ length: rowCount }, (_, i) => [
     ...(rowAxis ? [rowAxis.labels[i]] : []),

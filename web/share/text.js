@@ -1,5 +1,5 @@
 /** Every text of the menu "Share", in one table, so that another language is another table. */
-import { fill } from '../explain_text.js';
+import { textsOf } from '../language.js';
 
 const TEXT = {
   link: 'Copy link',
@@ -23,4 +23,4 @@ const TEXT = {
 };
 
 /** The text of a key with its places filled in. */
-export const t = (key, values = {}) => fill(TEXT[key], values);
+export const t = textsOf('share', TEXT);

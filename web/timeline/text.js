@@ -2,7 +2,7 @@
  * Every text of the training timeline, in one table, so that another language is another table. A text is a whole
  * sentence or label with named places, {like_this}; none is assembled from fragments.
  */
-import { fill } from '../explain_text.js';
+import { textsOf } from '../language.js';
 
 export const TEXT = {
   title: 'How the model “{model}” learnt',
@@ -35,6 +35,4 @@ export const TEXT = {
 };
 
 /** The text of a key with its places filled in. */
-export function t(key, values = {}) {
-  return fill(TEXT[key], values);
-}
+export const t = textsOf('timeline', TEXT);

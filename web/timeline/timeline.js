@@ -2,6 +2,7 @@
  * The training timeline: a slider from the first snapshot of a training to the last, the attention of a sentence on the
  * left, the next words on the right. The snapshots were taken while the model was trained; here they are only shown.
  */
+import { count } from '../language.js';
 import { h, icon, keepKeys, setAttribute, setText } from '../player/dom.js';
 import { format } from '../tensor.js';
 import shared from '../translate/style.css';
@@ -191,7 +192,7 @@ export class Timeline {
 
   #show() {
     const { step, weights: rows, next } = this.values();
-    const moment = step ? t('moment', { step: step.toLocaleString('en') }) : t('before');
+    const moment = step ? t('moment', { step: count(step) }) : t('before');
     const loss = this.payload.losses[this.snapshot];
     this.host.setAttribute('data-snapshot', this.snapshot);
     this.slider.value = String(this.snapshot);

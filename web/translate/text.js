@@ -2,7 +2,7 @@
  * Every text of the page that translates, in one table, so that another language is another table. A text is a whole
  * sentence or label with named places, {like_this}; none is assembled from fragments.
  */
-import { fill } from '../explain_text.js';
+import { textsOf } from '../language.js';
 
 export const TEXT = {
   title: 'Translate with the trained model',
@@ -66,7 +66,6 @@ export const TEXT = {
   weights: 'The same weights as a table: rows are written words, columns words of the source',
 
   // the next word
-  position: 'Position',
   next_word: 'Probabilities of word {number}',
   next_hint: 'After {prefix}. Choose another word, and the model goes on from there.',
   prefix_empty: 'the beginning of the sentence',
@@ -108,6 +107,4 @@ export const TEXT = {
 };
 
 /** The text of a key with its places filled in. */
-export function t(key, values = {}) {
-  return fill(TEXT[key], values);
-}
+export const t = textsOf('translate', TEXT);

@@ -3,6 +3,7 @@
  * nearest. Everything is computed by the program in the payload; here it is only asked, sorted and drawn.
  */
 import forms from '../forms.css';
+import { count } from '../language.js';
 import { h, keepKeys, setText } from '../player/dom.js';
 import { needText, parseProgram } from '../program.js';
 import { format, fromNested } from '../tensor.js';
@@ -93,7 +94,7 @@ export class WordMap {
       this.#say(t('load_failed', { reason: error.message }));
     }
     this.loader.disabled = false;
-    setText(this.loader, t('load', { count: this.payload.total.toLocaleString('en') }));
+    setText(this.loader, t('load', { count: count(this.payload.total) }));
   }
 
   /** Takes the reader's words off the map. */
@@ -156,7 +157,7 @@ export class WordMap {
     this.box = h('input', { type: 'checkbox', on: { change: () => this.allow(this.box.checked) } });
     this.notice = h('div.notice', { role: 'status' });
     this.loader = h('button.text', { type: 'button', on: { click: () => this.load() } });
-    setText(this.loader, t('load', { count: this.payload.total.toLocaleString('en') }));
+    setText(this.loader, t('load', { count: count(this.payload.total) }));
     const clear = h('button.text', { type: 'button', on: { click: () => this.clear() } }, t('clear'));
     this.svg = document.createElementNS(SVG, 'svg');
     this.svg.setAttribute('role', 'img');
@@ -210,12 +211,12 @@ export class WordMap {
         const mended = readExpression(text).map((term) => (term.word === word ? { ...term, word: other } : term));
         return this.#button(other, writeExpression(mended));
       });
-      const words = { word: word.length > 60 ? `${word.slice(0, 60)}…` : word, count: this.words.length.toLocaleString('en') };
+      const words = { word: word.length > 60 ? `${word.slice(0, 60)}…` : word, count: count(this.words.length) };
       return [h('p', {}, t('unknown', words), ...(near.length ? [t('near'), ...near] : []))];
     });
     if (!this.loader.hidden) {
       const load = { type: 'button', on: { click: () => this.load(text) } };
-      parts.push(h('button.text', load, t('load', { count: this.payload.total.toLocaleString('en') })));
+      parts.push(h('button.text', load, t('load', { count: count(this.payload.total) })));
     }
     return this.#say(h('div', {}, ...parts));
   }

@@ -12,6 +12,7 @@ from stepformer_book import (
     heavy_payloads,
     ledger,
     lessons,
+    light_pages,
     machine_map,
     mathematics,
     ops_table,
@@ -29,8 +30,8 @@ def setup(app) -> dict:
     """Register all parts."""
     for part in (
         break_it, concordance, data_scripts, figures, folded_inputs, four_machines, front_door, grammar,
-        heavy_payloads, ledger, lessons, machine_map, mathematics, player, ops_table, page_head, question_bank,
-        report_error, theme_files, translator, typography,
+        heavy_payloads, ledger, lessons, light_pages, machine_map, mathematics, player, ops_table, page_head,
+        question_bank, report_error, theme_files, translator, typography,
     ):  # fmt: skip
         part.setup(app)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

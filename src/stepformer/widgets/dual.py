@@ -22,6 +22,9 @@ class DualWidget(anywidget.AnyWidget):
     """
 
     _esm = STATIC / "widget.js"
+    # Our elements take the width that there is and have none of their own, so in a row of widgets (an HBox) they would
+    # get none: there they take what the others leave, unless `layout` says how wide they are.
+    _css = ".stepformer-widget:not([style*='width']) { flex-grow: 1 }"
     kind = traitlets.Unicode("").tag(sync=True)
     payload = traitlets.Unicode("").tag(sync=True)
 

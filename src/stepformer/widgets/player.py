@@ -3,7 +3,7 @@
 import json
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,11 +18,20 @@ from stepformer.widgets.fallback import fallback_html
 class Player(DualWidget):
     """A live view of one trace. Edits made in the page arrive here, edits made here show in the page.
 
+    `player.observe(function, names="values")` calls the function whenever an edit or a switch gives the program other
+    values, whoever made it; `change["new"]` holds them, as `values` does. `names="edits"` and `names="state"` tell of
+    every change of these two. `close()` takes all views of the player away and frees what it holds; until then it
+    lives, also when its output is cleared or its cell runs again.
+
     Attributes:
         trace: the program as it was recorded, with its breaks.
         edits: the cells that differ from it: a list of [tensor name, index, value].
         state: where the reader is: {"step": position, "breaks": [names]}.
     """
+
+    # Whether somebody observes the values, and the edits and breaks of the values that were told last.
+    _values_observed = False
+    _told: tuple[list, list] = ([], [])
 
     edits = traitlets.List().tag(sync=True)
     state = traitlets.Dict().tag(sync=True)
@@ -37,6 +46,27 @@ class Player(DualWidget):
     def values(self) -> dict[str, np.ndarray]:
         """Every tensor's value, with the edits and breaks that are on."""
         return self.current().values
+
+    def observe(self, handler: Callable, names: Any = traitlets.All, type: str = "change") -> None:
+        """Call `handler` on changes, as every widget does; `names` may also hold "values".
+
+        Args:
+            handler: takes one change: {"name": …, "new": …, "owner": …, …}.
+            names: the name or names of what is observed.
+            type: the kind of notification.
+        """
+        named = names if isinstance(names, (list, tuple)) else (names,)
+        self._values_observed = self._values_observed or "values" in named
+        super().observe(handler, names, type)
+
+    @traitlets.observe("edits", "state")
+    def _tell_values(self, change: Any) -> None:
+        """Tell those who observe the values. Nobody else pays for computing them, and a step changes none."""
+        before, self._told = self._told, (self.edits, self.state.get("breaks", []))
+        if not self._values_observed or before == self._told:
+            return
+        news = {"name": "values", "old": traitlets.Undefined, "new": self.values, "owner": self, "type": "change"}
+        self.notify_change(traitlets.Bunch(news))
 
     @traitlets.validate("edits")
     def _check_edits(self, proposal: Any) -> list:

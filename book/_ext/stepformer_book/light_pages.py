@@ -1,0 +1,76 @@
+"""Finished pages, made light: drawn at once from their own text, scripts and pictures later.
+
+Nothing here needs a script in the page, so it holds from a disk, offline, in print and without JavaScript as well.
+"""
+
+import json
+import re
+from pathlib import Path
+
+from stepformer_book.page_styles import PageStyles
+
+HEAD_SCRIPT = re.compile(r'<script (?![^>]*\b(?:defer|async|type)\b)([^>]*\bsrc="[^"]+"[^>]*)></script>')
+OPTIONS = re.compile(r'<script src="[^"]*_static/documentation_options\.js[^"]*"></script>')
+# Loaded at the end of the page anyway; asked for early, they keep the text waiting.
+PRELOADED = re.compile(r'<link rel="preload" as="script" [^>]*>\n?')
+EMPTY_SCRIPT = re.compile(r"[ \t]*<script [^>]*scripts/fontawesome\.js[^>]*></script>\n?")
+PICTURE = re.compile(r'<img (?=[^>]*\bsrc="[^"]*_images/)(?![^>]*\bloading=)([^>]*)>')
+SIZE = re.compile(r"width: (\d+)px; height: (\d+)px")
+# The faces of the text; without this they would be asked for when the text is laid out, and move it when they come.
+FONTS = ("serif-roman", "sans")
+CHARSET = '<meta charset="utf-8" />'
+EARLY_FONTS = (
+    'if (location.protocol !== "file:") for (const href of %(fonts)s) document.head.append(Object.assign('
+    'document.createElement("link"), { rel: "preload", as: "font", type: "font/woff2", crossOrigin: "", href }));'
+)
+# Pages whose scripts in the body use those of the head.
+SCRIPTS_FIRST = {"search.html"}
+
+
+def with_late_scripts(page: str, options: str) -> str:
+    """Let scripts wait until the page is read; the few options that scripts in the page change are written into it."""
+    page = OPTIONS.sub(lambda _: f"<script>{options}</script>", page)
+    return HEAD_SCRIPT.sub(r"<script defer \1></script>", page)
+
+
+def with_early_fonts(page: str, up: str) -> str:
+    """Ask for the faces of the text before anything else; `up` leads to the folder of the site.
+
+    A script does, because a browser that reads from a disk refuses to load a font early, and says so on the console.
+    """
+    script = EARLY_FONTS % {"fonts": json.dumps([f"{up}_static/fonts/{font}.woff2" for font in FONTS])}
+    return page.replace(CHARSET, f"{CHARSET}<script>{script}</script>", 1)
+
+
+def with_late_pictures(page: str) -> str:
+    """Let pictures load when they come near, in a place that is kept for them."""
+
+    def late(match: re.Match) -> str:
+        size = SIZE.search(match[1])
+        place = f' width="{size[1]}" height="{size[2]}"' if size and " width=" not in match[1] else ""
+        return f'<img loading="lazy" decoding="async"{place} {match[1]}>'
+
+    return PICTURE.sub(late, page)
+
+
+def lighten(app, exception) -> None:
+    """Rewrite the finished pages."""
+    if exception or app.builder.format != "html":
+        return
+    site = Path(app.outdir)
+    styles = PageStyles(site)
+    options = re.sub(r"\s+", " ", (site / "_static/documentation_options.js").read_text(encoding="utf-8"))
+    for path in sorted(site.rglob("*.html")):
+        if "_static" in path.relative_to(site).parts:
+            continue
+        page = EMPTY_SCRIPT.sub("", PRELOADED.sub("", path.read_text(encoding="utf-8")))
+        if path.name not in SCRIPTS_FIRST:
+            page = with_late_scripts(page, options)
+        page = with_early_fonts(page, "../" * (len(path.relative_to(site).parts) - 1))
+        page = with_late_pictures(styles.put_in(page, path))
+        path.write_text(page, encoding="utf-8")
+
+
+def setup(app) -> None:
+    """Run when everything else has been written."""
+    app.connect("build-finished", lighten, priority=900)
