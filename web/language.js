@@ -7,6 +7,8 @@
  *   globalThis.stepformerLanguages = { zh: { player: { next: '下一步' }, reasons: {…} } };
  */
 const page = globalThis.document?.documentElement.lang || 'en';
+/** What a table for it may be called, the closest first: zh-Hant-TW, zh-Hant, zh. */
+const names = page.split('-').map((_, i, parts) => parts.slice(0, parts.length - i).join('-'));
 
 /** Puts the parameters into a template: fill('{n} keys', {n: 3}) is '3 keys'. */
 export function fill(template, parameters) {
@@ -24,7 +26,8 @@ export const textsOf =
   (name, english) =>
   (key, values = {}) => {
     const all = globalThis.stepformerLanguages;
-    return fill((all?.[page] ?? all?.[page.split('-')[0]])?.[name]?.[key] ?? english[key], values);
+    const text = names.map((language) => all?.[language]?.[name]?.[key]).find((one) => typeof one === 'string');
+    return fill(text ?? english[key], values);
   };
 
 /** The language that numbers follow: English where the page's is unknown, not whatever the browser speaks. */

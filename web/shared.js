@@ -17,6 +17,6 @@ export { evaluate, references } from './explain.js';
 export { sentence } from './explain_text.js';
 export { OPS } from './ops.js';
 export { SHOWN_TERMS, pieces } from './player/explanation.js';
-export { parseNumber } from './player/number.js';
+export { parseGrouped, parseNumber } from './player/number.js';
 export { placeOf, spokenValue } from './player/speech.js';
 export { at, indexOf, offset } from './tensor.js';

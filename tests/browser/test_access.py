@@ -17,8 +17,13 @@ def test_a_phone_never_scrolls_a_page_sideways(name, served, open_page):
         page.set_viewport_size({**PHONE, "width": width})
         wide = page.evaluate("document.documentElement.scrollWidth")
         assert wide <= width, f"at {width} px the page is {wide} px wide: {page.evaluate(WIDEST)}"
+        assert page.evaluate(CUT) == [], "formulas that are cut off"
 
 
+# A formula that is wider than its own box does not widen what scrolls around it: its end can not be reached.
+CUT = """[...document.querySelectorAll('math')]
+  .filter((formula) => formula.scrollWidth > formula.clientWidth + 1 && formula.clientWidth > 0)
+  .map((formula) => formula.getAttribute('alttext'))"""
 WIDEST = """() => [...document.querySelectorAll('main *')]
   .filter((e) => e.getBoundingClientRect().right > innerWidth + 1)
   .slice(0, 5).map((e) => `${e.tagName}.${e.className}`)"""

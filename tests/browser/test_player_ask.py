@@ -110,6 +110,28 @@ def test_a_saved_table_does_not_tell(asked):
     assert float(rows[1].split(",")[2]) == pytest.approx(1 - WEIGHT)
 
 
+def test_a_filled_hand_out_waits_for_the_answer(asked):
+    page = asked()
+    page.evaluate("() => { window.print = () => { window.printed = (window.printed ?? 0) + 1; }; }")
+    question = ask(page)
+    for kind in ("filled", "both"):
+        api(page, f"return player.handout('{kind}')")
+    assert "Answer first" in question.get_by_role("status").inner_text()
+    assert page.evaluate("window.printed") is None
+    api(page, "return player.handout('blank')")
+    page.wait_for_function("window.printed === 1")
+
+
+@pytest.mark.parametrize("cell", ["[0.5, 0]", "[0, NaN]", "'00'", "[0, 5]", "[0]", "null"])
+def test_a_cell_that_does_not_exist_is_refused_and_the_next_one_asked(asked, cell):
+    page = asked()
+    ask(page, f"{{cell: {cell}}}")
+    if cell != "null":  # the chosen one, then
+        assert "no cell that can be asked about" in page.get_by_role("alert").inner_text()
+    ask(page, "{cell: [0, 0]}")
+    assert answer(page, "0.27").endswith("The arithmetic below is the way there.")
+
+
 def test_another_head_on_show_is_another_question(asked):
     with record() as trace:
         x = leaf("x", np.round(np.random.default_rng(5).normal(size=(4, 6)), 2), ("tgt", "d_model"))

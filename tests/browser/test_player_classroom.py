@@ -154,6 +154,17 @@ def test_a_result_waits_for_the_next_key(lecture):
     assert (step(page), result.is_visible()) == (1, True)
 
 
+def test_keys_go_on_after_a_click_on_a_cell_that_is_hidden_then(lecture):
+    page = lecture(example_programs.attention())
+    page.locator(LECTURE).locator(".term:last-child .cell").first.click()
+    page.keyboard.press("h")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    assert step(page) == 1
+    page.keyboard.press("Escape")
+    page.wait_for_function("!document.querySelector('stepformer-player').shadowRoot.querySelector('dialog[open]')")
+
+
 def test_blank_invert_and_the_list_of_keys(lecture):
     page = lecture(example_programs.attention())
     room = page.locator(LECTURE).locator(".room")

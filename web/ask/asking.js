@@ -13,6 +13,8 @@ import { t } from './text.js';
 import { recognise, wrongAnswers } from './wrong_answers.js';
 
 const HINTS = 3;
+/** No number needs more. */
+const MOST_LETTERS = 40;
 const SIGNS = { right: '✓', known: '✗', other: '✗', unreadable: '!' };
 const MASKS = ['mask', 'mask_opposite', 'mask_transposed'];
 
@@ -160,7 +162,8 @@ export class Asking {
     const id = scene.step.output;
     const tensor = scene.value(id);
     if (session.producer(id).overridden) return 'set_by_hand';
-    if (!index || index.length !== tensor.shape.length) return 'nothing_to_ask';
+    const inside = (length, axis) => Number.isInteger(index[axis]) && index[axis] >= 0 && index[axis] < length;
+    if (!Array.isArray(index) || index.length !== tensor.shape.length || !tensor.shape.every(inside)) return 'nothing_to_ask';
     const all = this.row ? rowOf(tensor.shape, index) : null;
     const words = session.program.tensors[id].vocabulary;
     const exact = tensor.dtype !== 'float' || words;
@@ -240,7 +243,7 @@ export class Asking {
       const options = [t('choose'), ...choices].map((text, i) => h('option', { value: i - 1 }, text));
       return { field: h('select.ask-field', label, ...options) };
     }
-    const field = h('input.ask-field', { type: 'text', autocomplete: 'off', spellcheck: 'false', ...label });
+    const field = h('input.ask-field', { type: 'text', maxlength: MOST_LETTERS, autocomplete: 'off', spellcheck: 'false', ...label });
     if (!this.#mayBeInfinite()) return { field };
     const write = () => {
       field.value = t('minus_infinity');
@@ -319,7 +322,7 @@ export class Asking {
   #explain(wrong, given) {
     const { question } = this;
     const { session, scene, step } = this.player;
-    const { op } = session.steps[step];
+    const { op, attributes } = session.steps[step];
     if (question.words || question.dtype === 'bool') return { verdict: 'other', message: t('wrong_choice') };
     const found = wrong.map((i) => this.#mistake(question.cells[i], given[i]));
     const [first] = found;
@@ -327,7 +330,7 @@ export class Asking {
     const located = (message) => (question.row ? t('at', { place, message }) : message);
     if (first && found.every((one) => one?.mistake === first.mistake)) return { verdict: 'known', message: first.message };
     const sum = given.reduce((a, b) => a + b, 0);
-    if (question.row && op === 'softmax' && Math.abs(sum - 1) > 0.05)
+    if (question.row && op === 'softmax' && attributes.axis === -1 && Math.abs(sum - 1) > 0.05)
       return { verdict: 'known', message: t('weights_add_up', { sum: format(sum) }) };
     if (first) return { verdict: 'known', message: located(first.message) };
     return { verdict: 'other', message: located(t('not_yet')) };
@@ -336,7 +339,7 @@ export class Asking {
   #mistake(cell, answer) {
     const { scene, session } = this.player;
     const { value, tolerance } = cell;
-    if (answer === -Infinity) return { mistake: 'infinite', message: t('infinite') };
+    if (answer === -Infinity) return { mistake: 'infinite', message: t(this.#mayBeInfinite() ? 'infinite' : 'infinite_elsewhere') };
     cell.known ??= wrongAnswers(session, this.question.id, cell, (id) => scene.name(id));
     const known = recognise(cell.known, answer, tolerance);
     if (known) return { mistake: known.mistake, message: t(known.mistake, { name: known.name }) };

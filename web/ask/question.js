@@ -5,7 +5,7 @@
  *   explanation: import('../explain.js').Explanation}} AskedCell   `tolerance` is 0 where the answer is a choice or a count
  */
 import { evaluate } from '../explain.js';
-import { parseNumber } from '../player/number.js';
+import { parseGrouped, parseNumber } from '../player/number.js';
 import { indexOf, offset } from '../tensor.js';
 
 /** How far an answer may be from the number; a few steps only, so that none tells how large the number is. */
@@ -33,8 +33,21 @@ function asShown(expr) {
  * @param {import('../explain.js').Explanation} explanation
  * @param {number} value
  */
-export function toleranceOf({ lets, result }, value) {
+export function toleranceOf(explanation, value) {
   if (!Number.isFinite(value)) return TOLERANCES[0];
+  const moved = Math.max(...workedOut(explanation).map((one) => Math.abs(one - value)), 0);
+  const most = Math.max(TOLERANCES[0], MOST_SHARE * Math.abs(value));
+  const allowed = TOLERANCES.filter((step) => step <= most + LAST_BIT);
+  return allowed.find((step) => step >= moved + TOLERANCES[0] - LAST_BIT) ?? allowed.at(-1);
+}
+
+/**
+ * What a reader gets who works a number out from the cells as they are shown: exactly, with what has a name rounded, and with
+ * each part of the last line rounded.
+ * @param {import('../explain.js').Explanation} explanation
+ * @returns {number[]}
+ */
+export function workedOut({ lets, result }) {
   const cells = { lets: lets.map(({ name, expr }) => ({ name, expr: asShown(expr) })), result: asShown(result) };
   const onTheWay = [];
   for (const { name, expr } of cells.lets)
@@ -42,10 +55,7 @@ export function toleranceOf({ lets, result }, value) {
   const noted = { lets: onTheWay, result: cells.result };
   const parts = noted.result.args?.map((arg) => ({ kind: 'num', value: rounded(evaluate({ lets: onTheWay, result: arg })) }));
   const ways = [cells, noted, ...(parts ? [{ lets: [], result: { ...noted.result, args: parts, mean: false } }] : [])];
-  const moved = Math.max(...ways.map((way) => Math.abs(evaluate(way) - value)).filter(Number.isFinite), 0);
-  const most = Math.max(TOLERANCES[0], MOST_SHARE * Math.abs(value));
-  const allowed = TOLERANCES.filter((step) => step <= most + LAST_BIT);
-  return allowed.find((step) => step >= moved + TOLERANCES[0] - LAST_BIT) ?? allowed.at(-1);
+  return ways.map((way) => evaluate(way)).filter(Number.isFinite);
 }
 
 /**
@@ -53,12 +63,15 @@ export function toleranceOf({ lets, result }, value) {
  * @param {string} text
  */
 export function parseAnswer(text) {
-  return /^\s*[-−–－]\s*(inf(inity)?|∞)\s*$/i.test(text) ? -Infinity : parseNumber(text);
+  if (/^\s*[-−–－]\s*(inf(inity)?|∞)\s*$/i.test(text)) return -Infinity;
+  return parseGrouped(text) ?? parseNumber(text);
 }
 
-/** Whether an answer is right. */
-export function isRight({ value, tolerance }, answer) {
-  return answer === value || Math.abs(answer - value) <= tolerance + LAST_BIT;
+/** Whether an answer is right: near the number, or what comes out of the cells as they are shown. */
+export function isRight({ value, tolerance, explanation }, answer) {
+  if (answer === value || Math.abs(answer - value) <= tolerance + LAST_BIT) return true;
+  const asShown = explanation && tolerance && Number.isFinite(value) ? workedOut(explanation) : [];
+  return asShown.some((one) => Math.abs(answer - one) <= TOLERANCES[0] + LAST_BIT);
 }
 
 /** Whether a value can be asked for at all. */

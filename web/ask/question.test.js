@@ -27,6 +27,15 @@ test('whoever works with the numbers as they are shown is right, but never by mo
   assert.equal(toleranceAt('matmul', [fromNested([[0.1349]]), fromNested([[0.5749]])], {}, [0, 0]), 0.005);
 });
 
+test('what comes out of the numbers as they are shown is right, however far it is', () => {
+  // 100 · 0.054 = 5.4 is shown as 100.00 · 0.05 = 5.00
+  const inputs = [fromNested([[100]]), fromNested([[0.054]])];
+  const explanation = explain('matmul', inputs, {}, OPS.matmul.forward(inputs, {}), [0, 0]);
+  const cell = { value: 5.4, explanation, tolerance: toleranceOf(explanation, 5.4) };
+  assert.ok(isRight(cell, 5) && isRight(cell, 5.4));
+  assert.ok(!isRight(cell, 5.2) && !isRight(cell, 4.98));
+});
+
 test('rounding on the way counts too', () => {
   // exp(−1.5) = 0.2231, exp(−2.2) = 0.1108; the total 1.3339 is noted as 1.33: 1 / 1.33 = 0.7519, not 0.7497
   const value = 1 / (1 + Math.exp(-1.5) + Math.exp(-2.2));
@@ -55,6 +64,8 @@ test('−∞ is typed in several ways', () => {
   for (const text of ['−∞', '-inf', '−inf', ' -Infinity ', '- ∞', '–∞', '-INF']) assert.equal(parseAnswer(text), -Infinity, text);
   for (const text of ['inf', '∞', '-', '', 'x']) assert.equal(parseAnswer(text), null, text);
   assert.equal(parseAnswer('0,25'), 0.25);
+  assert.equal(parseAnswer('1,234'), 1234);
+  assert.equal(parseAnswer('1 234'), 1234);
   assert.equal(parseAnswer('−1/4'), -0.25);
 });
 

@@ -18,6 +18,8 @@ import { LAST_BIT } from './question.js';
 const STEPS_BACK = 6;
 /** A sum of more terms is not searched for the one that is missing. */
 const MOST_TERMS = 64;
+/** A number has digits to recognise if it is so many times its tolerance. */
+const DIGITS = 4;
 
 const run = (op, inputs, attributes) => OPS[op].forward(inputs, attributes);
 const map = (x, f) => ({ ...x, dtype: 'float', data: x.data.map(f) });
@@ -48,7 +50,10 @@ const MISTAKES = {
       if (op !== 'mask') throw new Error('nothing is masked');
       return run('mask_with_zero', [run('softmax', [inputs[0]], attributes), inputs[1]]);
     },
-    softmax_columns: otherAxis('softmax'),
+    softmax_columns(inputs, { axis }) {
+      if (axis !== -1) throw new Error('a switch has turned the softmax already');
+      return run('softmax', inputs, { axis: -2 });
+    },
   },
   linear: {
     bias_forgotten: ([x, weight]) => run('matmul', [x, weight]),
@@ -80,12 +85,16 @@ const MISTAKES = {
   total: { wrong_axis: otherAxis('total') },
   root: { root_forgotten: left },
   row_norm: { root_forgotten: (inputs) => map(run('row_norm', inputs), (value) => value ** 2) },
-  subtract: { sign_swapped: ([a, b]) => run('subtract', [b, a]), addend_forgotten: left },
+  subtract: { sign_swapped: ([a, b]) => run('subtract', [b, a]), subtrahend_forgotten: left },
   divide: { upside_down: ([a, b]) => run('divide', [b, a]) },
   add: { addend_forgotten: left, product_for_sum: (inputs) => run('multiply', inputs) },
   multiply: { sum_for_product: (inputs) => run('add', inputs) },
   cross_entropy: { probability_for_loss: (inputs) => map(run('cross_entropy', inputs), (loss) => Math.exp(-loss)) },
 };
+/** Another cell of the matrix may hold the same number by chance. */
+const BY_CHANCE = ['transposed', 'other_head', 'other_column', 'other_row'];
+/** Ops whose terms are products of two cells that meet. */
+const PAIRS = ['matmul', 'linear', 'convolve_1d', 'convolve_2d'];
 /** Mistakes before the asked step are looked for at these ops alone: others meet an answer by accident too often. */
 const BEFORE = ['scale', 'mask', 'softmax', 'linear', 'relu', 'gelu', 'matmul'];
 
@@ -203,18 +212,22 @@ function fromArithmetic({ op }, inputs, { index, value, explanation }, add) {
   if (!Number.isFinite(value)) return;
   const { terms } = contributions(explanation);
   if (terms.length < 3 || terms.length > MOST_TERMS) return;
-  for (const term of terms) add('term_forgotten', value - term.value);
+  const forgotten = PAIRS.includes(op) ? 'term_forgotten' : 'part_forgotten';
+  for (const term of terms) add(forgotten, value - term.value);
   for (const term of terms) add('term_sign', value - 2 * term.value);
 }
 
 // ---- Mistakes in reading and writing -------------------------------------------------------------
 
-function fromNumber(tensor, op, { index, value }, add) {
+function fromNumber(tensor, op, { index, value, tolerance }, add) {
   const { shape, dtype } = tensor;
   if (dtype !== 'float') return;
   add('opposite_sign', -value);
-  if (op === 'softmax' || op === 'sigmoid') add('per_cent', 100 * value, undefined, 100);
-  for (const factor of [10, 0.1, 100, 0.01]) add('ten_times', factor * value, undefined, factor);
+  // Of a number that is hardly more than its rounding, no digits can be told again.
+  if (Math.abs(value) > DIGITS * tolerance) {
+    if (op === 'softmax' || op === 'sigmoid') add('per_cent', 100 * value, undefined, 100);
+    for (const factor of [10, 0.1, 100, 0.01]) add('ten_times', factor * value, undefined, factor);
+  }
   const rank = shape.length;
   const [row, column] = index.slice(-2);
   if (rank > 1 && row < shape[rank - 1] && column < shape[rank - 2] && row !== column)
@@ -235,5 +248,9 @@ function fromNumber(tensor, op, { index, value }, add) {
  * @param {number} tolerance
  */
 export function recognise(known, answer, tolerance) {
-  return known.find(({ value, factor }) => value === answer || Math.abs(value - answer) <= factor * tolerance + LAST_BIT) ?? null;
+  const distance = ({ value, factor }) => (value === answer ? 0 : Math.abs(value - answer) / factor);
+  const fitting = known.filter((one) => distance(one) <= tolerance + LAST_BIT);
+  const telling = fitting.filter(({ mistake }) => !BY_CHANCE.includes(mistake));
+  // Of several that fit, the nearest; of equally near ones, the first.
+  return telling.reduce((best, one) => (best && distance(best) <= distance(one) + LAST_BIT ? best : one), null) ?? fitting[0] ?? null;
 }

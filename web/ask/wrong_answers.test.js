@@ -102,6 +102,24 @@ test('softmax: down the columns, exponential alone, without the exponential', ()
   assert.equal(named(ATTENTION, 'weights', [0, 0], 27), 'per_cent');
 });
 
+test('a softmax that a switch has turned round is not told to be what it is not', () => {
+  const turned = sessionOf({ scores: matrix([1, 2], [0, 4]) }, [['weights', 'softmax', 'scores', { axis: -2 }]]);
+  // column 0: e / (e + 1) = 0.7311; the row would give 1 / (1 + e) = 0.2689, which no one names here
+  assert.notEqual(named(turned, 'weights', [0, 0], 0.269), 'softmax_columns');
+});
+
+test('a share of hardly anything has no digits to recognise', () => {
+  const small = sessionOf({ scores: matrix([0, 6, 1]) }, [['weights', 'softmax', 'scores', { axis: -1 }]]);
+  for (const answer of [0.5, 0.35, 0.72, -0.1]) assert.ok(!['per_cent', 'ten_times'].includes(named(small, 'weights', [0, 0], answer)), String(answer));
+  assert.equal(named(small, 'weights', [0, 1], 99.1), 'per_cent');
+});
+
+test('a difference: the first number alone, or the wrong way round', () => {
+  const difference = sessionOf({ a: matrix([1]), b: matrix([5]) }, [['c', 'subtract', 'a', 'b']]);
+  assert.equal(named(difference, 'c', [0, 0], 1), 'subtrahend_forgotten');
+  assert.equal(named(difference, 'c', [0, 0], 4), 'sign_swapped');
+});
+
 test('a product: turned factors, one term missing or with the wrong sign', () => {
   const session = sessionOf(
     { a: matrix([1, 2, 3], [4, 5, 6], [7, 8, 10]), b: matrix([2, 0, 1], [-3, 4, 5], [0.5, 6, 7]) },

@@ -35,5 +35,6 @@ export function present(player, on) {
 /** Opens the print dialog with a hand-out: `blank`, `filled` or `both`. */
 export function handout(player, kind) {
   if (!KINDS.includes(kind)) throw new Error(`hand-out ${kind} is none of ${KINDS.join(', ')}`);
-  printHandout(player, kind);
+  // A filled sheet would tell the number that the reader is asked for.
+  if (kind === 'blank' || !player.asking?.refuses()) printHandout(player, kind);
 }

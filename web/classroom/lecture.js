@@ -228,6 +228,8 @@ export class Lecture {
 
   #veil(on) {
     this.veiled = on;
+    // A cell that had the focus is hidden now or belongs to another step, and keys on it would go nowhere.
+    this.layer.focus({ preventScroll: true });
     this.layer.classList.toggle('veiled', on);
     setAttribute(this.position, 'data-veiled', on);
     if (on) setText(this.player.live, t('veiled'));
@@ -315,7 +317,7 @@ export class Lecture {
 }
 
 function line(key) {
-  const [keys, action] = t(key).split(' | ');
+  const [keys, action = ''] = t(key).split(' | ');
   return h('tr', {}, h('th', { scope: 'row' }, h('kbd', {}, keys)), h('td', {}, action));
 }
 

@@ -35,6 +35,6 @@ export class Help {
 }
 
 function line(key) {
-  const [keys, action] = t(key).split(' | ');
+  const [keys, action = ''] = t(key).split(' | ');
   return h('tr', {}, h('th', { scope: 'row' }, h('kbd', {}, keys)), h('td', {}, action));
 }

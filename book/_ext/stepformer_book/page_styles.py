@@ -20,8 +20,8 @@ TAG = re.compile(r"""<[a-zA-Z](?:[^>"']|"[^"]*"|'[^']*')*>""")
 WORD = re.compile(r"-?[A-Za-z_][\w-]*")
 STRING = re.compile(r""""(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`""")
 ADDRESS = re.compile(r"""url\((["']?)(?!data:|["'#])([^)"']+)\1\)""")
-# Parts of Bootstrap that its script knows and no page of the book has, unless it holds them itself.
-UNUSED = ("accordion", "carousel", "offcanvas", "popover", "toast", "nav-tabs", "nav-pills", "list-group")
+# Parts of Bootstrap and of the theme that their scripts know and no page of the book has, unless it holds them itself.
+UNUSED = ("accordion", "carousel", "offcanvas", "popover", "toast", "nav-tabs", "nav-pills", "list-group", "thebe")
 # Classes that a script puts together from parts.
 BUILT = ("bs-tooltip",)
 
