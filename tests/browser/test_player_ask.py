@@ -274,6 +274,28 @@ def test_by_keyboard_alone(asked):
     assert page.evaluate(DEEP_FOCUS) == "gridcell"
 
 
+def test_another_cell_is_one_where_a_slip_does_not_pass_for_right(asked):
+    # weights[汤姆, Tom] of chapter 05: 0.876 along the row, 0.880 down the column
+    page = asked(trace=examples.attention())
+    question = ask(page, "{cell: [0, 0]}")
+    assert "A well-known slip gives nearly the same number" in answer(page, "0.88")
+    seen = set()
+    for _ in range(11):
+        ask(page, "{another: true}")
+        seen.add(tuple(api(page, "return player.question.cell[1]")))
+    assert len(seen) > 3
+    assert (0, 0) not in seen
+    assert question.is_visible()
+
+
+def test_a_lecture_is_not_interrupted_by_a_question(asked):
+    page = asked()
+    api(page, "return player.present(true)")
+    api(page, "return player.ask()")
+    assert api(page, "return player.question") is None
+    assert page.locator(".ask").count() == 0
+
+
 def test_everyone_is_asked_the_same(asked):
     def cells(page):
         found = []

@@ -10,9 +10,11 @@ import { hints } from './hints.js';
 import { isAskable, isRight, order, parseAnswer, rowOf, toleranceOf } from './question.js';
 import style from './style.css';
 import { t } from './text.js';
-import { recognise, wrongAnswers } from './wrong_answers.js';
+import { isAmbiguous, recognise, wrongAnswers } from './wrong_answers.js';
 
 const HINTS = 3;
+/** So many cells in a row may be passed over because a slip would pass for right there; then one is asked all the same. */
+const MOST_SKIPS = 8;
 /** No number needs more. */
 const MOST_LETTERS = 40;
 const SIGNS = { right: '✓', known: '✗', other: '✗', unreadable: '!' };
@@ -181,7 +183,7 @@ export class Asking {
   }
 
   /** The next cell of the matrix on show in the order of questions, or undefined. */
-  #next() {
+  #next(skips = MOST_SKIPS) {
     const { scene, session } = this.player;
     const id = scene.step.output;
     const { name } = session.program.tensors[id];
@@ -192,9 +194,19 @@ export class Asking {
     const place = this.places.get(key) ?? 0;
     this.places.set(key, place + 1);
     const next = cells[place % cells.length];
+    if (skips && tensor.dtype === 'float' && this.#isAmbiguous(id, next)) return this.#next(skips - 1);
     const here = this.question?.index ?? scene.chosenCell().index;
     // Asked for another cell, a reader gets another one.
-    return String(next) === String(here) && cells.length > 1 && scene.chosen.slot === 'output' ? this.#next() : next;
+    return String(next) === String(here) && cells.length > 1 && scene.chosen.slot === 'output' ? this.#next(skips) : next;
+  }
+
+  /** Whether a well-known slip would pass for right at a cell. */
+  #isAmbiguous(id, index) {
+    const { scene, session } = this.player;
+    const explanation = scene.explanation(id, index);
+    if (!index || !explanation) return false;
+    const value = scene.value(id).data[offset(scene.value(id).shape, index)];
+    return isAmbiguous(session, id, { index, value, explanation, tolerance: toleranceOf(explanation, value) });
   }
 
   #place(index) {
@@ -354,7 +366,9 @@ export class Asking {
     const atOnce = question.tries === 1 && question.taken === 0;
     if (atOnce) tally.first += 1;
     this.#reveal('right');
-    this.#say('right', t(atOnce ? 'right_first' : question.taken ? 'right_after_hints' : 'right'));
+    const message = t(atOnce ? 'right_first' : question.taken ? 'right_after_hints' : 'right');
+    const isTelling = question.row || question.dtype !== 'float' || !this.#isAmbiguous(question.id, question.index);
+    this.#say('right', isTelling ? message : t('right_but', { message }));
   }
 
   #show() {

@@ -59,12 +59,14 @@ export function workedOut({ lets, result }) {
 }
 
 /**
- * A number as a reader types it, −∞ among them, or null.
+ * A number as a reader types it, −∞ and 27% among them, or null.
  * @param {string} text
  */
 export function parseAnswer(text) {
   if (/^\s*[-−–－]\s*(inf(inity)?|∞)\s*$/i.test(text)) return -Infinity;
-  return parseGrouped(text) ?? parseNumber(text);
+  const [, share, sign] = /^(.*?)\s*([%％])?\s*$/s.exec(text);
+  const value = parseGrouped(share) ?? parseNumber(share);
+  return sign && value !== null ? value / 100 : value;
 }
 
 /** Whether an answer is right: near the number, or what comes out of the cells as they are shown. */

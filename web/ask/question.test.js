@@ -64,6 +64,8 @@ test('−∞ is typed in several ways', () => {
   for (const text of ['−∞', '-inf', '−inf', ' -Infinity ', '- ∞', '–∞', '-INF']) assert.equal(parseAnswer(text), -Infinity, text);
   for (const text of ['inf', '∞', '-', '', 'x']) assert.equal(parseAnswer(text), null, text);
   assert.equal(parseAnswer('0,25'), 0.25);
+  assert.equal(parseAnswer('27 %'), 0.27);
+  assert.equal(parseAnswer('%'), null);
   assert.equal(parseAnswer('1,234'), 1234);
   assert.equal(parseAnswer('1 234'), 1234);
   assert.equal(parseAnswer('−1/4'), -0.25);

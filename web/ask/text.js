@@ -36,6 +36,7 @@ const TEXT = {
   right: 'Right. The arithmetic below is the way there.',
   right_first: 'Right, at the first try! The arithmetic below is the way there.',
   right_after_hints: 'Right, and you found the last step yourself. The arithmetic below is the way there.',
+  right_but: '{message} A well-known slip gives nearly the same number in this cell, so try another one as well.',
   shown: 'Here is the number, with its arithmetic. Follow it once, then try another cell.',
   some_right: 'Right so far: {right} of {all}. {message}',
   at: 'At {place}: {message}',

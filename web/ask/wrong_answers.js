@@ -106,12 +106,24 @@ const BEFORE = ['scale', 'mask', 'softmax', 'linear', 'relu', 'gelu', 'matmul'];
  * @returns {WrongAnswer[]} those that differ from the right one, the most telling first
  */
 export function wrongAnswers(session, id, cell, nameOf) {
-  const { index, value, tolerance } = cell;
+  return outcomes(session, id, cell, nameOf).filter(({ value }) => isFar(value, cell));
+}
+
+/** Whether a mistake in a step gives nearly the right number at a cell: an answer there does not tell what was done. */
+export function isAmbiguous(session, id, cell) {
+  const near = ({ mistake, value }) => !BY_CHANCE.includes(mistake) && !isFar(value, cell) && Math.abs(value - cell.value) > LAST_BIT;
+  return outcomes(session, id, cell, String).some(near);
+}
+
+/** The distance of two −∞ is no number, and so not far. */
+const isFar = (wrong, { value, tolerance }) => Math.abs(wrong - value) > tolerance + LAST_BIT;
+
+/** What comes of every mistake that can be made here. */
+function outcomes(session, id, cell, nameOf) {
+  const { index, value } = cell;
   const found = [];
   const add = (mistake, wrong, name = nameOf(id), factor = 1) => {
-    const isNumber = Number.isFinite(wrong) || wrong === -Infinity;
-    // The distance of two −∞ is no number, and so not greater.
-    if (isNumber && Math.abs(wrong - value) > tolerance + LAST_BIT) found.push({ mistake, name, value: wrong, factor });
+    if (Number.isFinite(wrong) || wrong === -Infinity) found.push({ mistake, name, value: wrong, factor });
   };
   const asked = session.producer(id);
   for (const step of [asked, ...before(session, asked)]) {

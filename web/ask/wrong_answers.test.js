@@ -9,7 +9,7 @@ import { CASES } from '../test/cases.js';
 import { indexOf, offset, tensor, toNested } from '../tensor.js';
 import { toleranceOf } from './question.js';
 import { NAMES } from './text.js';
-import { recognise, wrongAnswers } from './wrong_answers.js';
+import { isAmbiguous, recognise, wrongAnswers } from './wrong_answers.js';
 
 /** Names of leaves with their shapes and numbers, and steps [result, op, …inputs]; the last may be an object of attributes. */
 function sessionOf(leaves, steps) {
@@ -106,6 +106,19 @@ test('a softmax that a switch has turned round is not told to be what it is not'
   const turned = sessionOf({ scores: matrix([1, 2], [0, 4]) }, [['weights', 'softmax', 'scores', { axis: -2 }]]);
   // column 0: e / (e + 1) = 0.7311; the row would give 1 / (1 + e) = 0.2689, which no one names here
   assert.notEqual(named(turned, 'weights', [0, 0], 0.269), 'softmax_columns');
+});
+
+test('a cell where a slip would pass for right is known', () => {
+  const session = sessionOf({ scores: matrix([2, 0], [0.01, 3]) }, [['weights', 'softmax', 'scores', { axis: -1 }]]);
+  const ambiguous = (index) => {
+    const id = session.program.find('weights');
+    const tensor = session.run.values[id];
+    const explanation = explain('softmax', [session.run.values[0]], { axis: -1 }, tensor, index);
+    const value = tensor.data[offset(tensor.shape, index)];
+    return isAmbiguous(session, id, { index, value, explanation, tolerance: toleranceOf(explanation, value) });
+  };
+  assert.ok(ambiguous([0, 0])); // the row gives 0.8808, the column 0.8797
+  assert.ok(!ambiguous([0, 1])); // the row gives 0.1192, the column 0.0474
 });
 
 test('a share of hardly anything has no digits to recognise', () => {

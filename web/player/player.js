@@ -184,7 +184,8 @@ export class Player {
    */
   async ask(options) {
     const part = await this.#part('ask');
-    if (!part) return;
+    // In a lecture the keys step, so there is nothing to answer with.
+    if (!part || this.stage.closest('dialog')) return;
     this.asking ??= new part.Asking(this);
     this.asking.ask(options);
   }
