@@ -212,6 +212,24 @@ def test_two_views_of_one_model_show_the_same_and_send_each_change_once(host):
     assert page.evaluate("[one.edits.length, two.edits.length, made.listening()]") == [0, 1, 2]
 
 
+def test_a_folded_view_takes_a_step_inside_without_pulling_the_other_view_along(host):
+    page = host()
+    page.evaluate("""() => {
+      for (let i = 0; i < 2; i++) {
+        const el = document.createElement('div');
+        document.body.append(el);
+        widget.render({ model: made.model, el });
+      }
+      [window.one, window.two] = [...document.querySelectorAll('stepformer-player')].map((host) => host.player);
+      one.fold(['attention']);
+      two.goto(4);
+    }""")
+    for step in (2, 0, 3):
+        page.evaluate("(step) => two.goto(step)", step)
+        # Folding belongs to a view: the first one shows the block, whose last step is 4.
+        assert page.evaluate("[one.step, two.step, made.model.get('state').step]") == [4, step, step]
+
+
 GARBAGE = {
     "an unknown step": ("state", {"step": 99, "breaks": []}),
     "a step in words": ("state", {"step": "scores", "breaks": []}),

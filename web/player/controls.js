@@ -339,9 +339,7 @@ export class Footer {
       h('span.mark', {}, h('i.lit'), t('legend_lit')),
       h('span.mark', {}, h('i.fed'), t('legend_fed')),
       ...['changed', 'less'].map((kind) => h('span.mark', { title: t('legend_changed_hint') }, h(`i.changed.${kind}`), t(`legend_${kind}`))),
-      this.share,
-      drawer('classroom', menu),
-      this.help,
+      h('div.menus', {}, this.share, drawer('classroom', menu), this.help),
     );
   }
 
