@@ -18,6 +18,15 @@ PROBE = [
     "player.set('query', (1, 1), -2.5)",
     "from stepformer import word_map\nfrom stepformer.data import vectors\nword_map.show(vectors.load())",
     "from stepformer.timeline import timeline\ntimeline('small', sentence=1)",
+    """from stepformer.train import Config, Dashboard, train
+config = Config.from_dict({
+    "model": {"kind": "transformer", "d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 32, "max_len": 40},
+    "data": {"n_train": 200, "n_dev": 10, "batch_size": 16, "phenomena": ["core"]},
+    "optimiser": {"lr": 0.003},
+    "schedule": {"kind": "constant", "warmup": 0},
+    "budget": {"steps": 200, "dev_every": 100},
+})
+run = train(config, observers=[Dashboard(seconds=0.5, share=1.0)])""",
 ]
 
 
@@ -94,7 +103,7 @@ def test_the_word_map_gets_the_whole_table_from_python(open_notebook):
     assert view.get_attribute("data-words") == "79"
     view.get_by_role("textbox").fill("elephant")
     view.get_by_role("textbox").press("Enter")
-    view.get_by_role("status").get_by_role("button", name="Load all").click()
+    view.locator(".notice").get_by_role("button", name="Load all").click()
     page.wait_for_selector("stepformer-word-map[data-query='elephant'][data-words='4000']")
     requests = page.evaluate("performance.getEntriesByType('resource').map((entry) => entry.name)")
     assert not [name for name in requests if "vectors.js" in name], "JupyterLab has no such file"
@@ -108,4 +117,29 @@ def test_the_timeline_is_live(open_notebook):
     view.get_by_role("slider").press("End")
     assert view.get_attribute("data-snapshot") == "9"
     assert view.locator(".tr-matrix tbody th").first.inner_text() == "追逐"
-    assert "after step 8,000" in view.get_by_role("status").inner_text()
+    assert view.locator(".tl-moment b").inner_text() == "after step 8,000"
+
+
+def test_a_training_is_watched_while_it_goes_on(open_notebook):
+    page = open_notebook("probe.ipynb")
+    show_every_cell(page)
+    page.evaluate("""() => {
+      jupyterapp.shell.currentWidget.content.activeCellIndex = 6;
+      jupyterapp.commands.execute('notebook:run-cell').then(() => { globalThis.cellHasRun = true; });
+    }""")
+    # Both pictures are there, and the text moves on, while the cell runs.
+    seen = """(least) => {
+      const board = document.querySelector('.jp-OutputArea-output .widget-vbox');
+      const pictures = [...(board?.querySelectorAll('img') ?? [])];
+      const step = Number(/step (\\d+) of 200 · loss [\\d.]+ · [\\d,]+ tokens.s/.exec(board?.innerText)?.[1]);
+      const drawn = pictures.length === 2 && pictures.every((picture) => picture.naturalWidth > 200);
+      return drawn && step > least && !globalThis.cellHasRun && board.innerText.includes('s left') && step;
+    }"""
+    first = page.wait_for_function(seen, arg=0).json_value()
+    assert page.wait_for_function(seen, arg=first).json_value() > first
+    page.wait_for_function("globalThis.cellHasRun", timeout=180_000)
+    board = page.locator(".jp-OutputArea-output .widget-vbox")
+    assert board.count() == 1
+    assert "step 200 of 200" in board.inner_text()
+    assert board.inner_text().rstrip().endswith("All steps are done.")
+    assert page.locator(".jp-OutputArea-output[data-mime-type='application/vnd.jupyter.stderr']").count() == 0

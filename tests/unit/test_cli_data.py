@@ -85,6 +85,10 @@ def test_clean_prints_the_good_pairs_and_says_what_it_left_out(run):
     assert out == "Tom runs.\t汤姆跑。\n" + PAIRS
     assert err.endswith("8 lines, 3 pairs, 5 left out\n")
     assert "line 4: missing column" in err
+    code, printed, same = run("clean", "-", "--json", stdin="\ufeffＴom runs.\t汤姆跑。\r\n".encode() + BROKEN)
+    pairs = [json.loads(line) for line in printed.splitlines()]
+    assert (code, same) == (0, err)
+    assert [f"{pair['source']}\t{pair['target']}" for pair in pairs] == out.splitlines()
 
 
 def test_tokenize_learns_saves_and_loads(run, path, tmp_path):
@@ -193,6 +197,10 @@ def test_help_has_examples_and_they_are_understood(run, command):
         words = re.sub(r"[<>] *\S+", "", example).split()
         assert words[0] in ("grammar", "hsk", "check", "clean", "tokenize")
         assert all(f"{word} " in run(words[0], "--help")[1] for word in words if word.startswith("--"))
+
+
+def test_help_says_what_the_exit_codes_mean(run):
+    assert re.search(r"exit codes: 0 .+1 .+2 ", run("--help")[1], flags=re.DOTALL)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a disk that is always full is Linux's")

@@ -16,7 +16,10 @@ EXAMPLES = """examples:
   stepformer data clean pairs.tsv > good.tsv
   stepformer data tokenize pairs.tsv --column 2 --language zh --kind bpe --max-size 500
 
-Pairs are lines of two columns, English, a tab, Chinese, in UTF-8. `stepformer data COMMAND --help` says more."""
+Pairs are lines of two columns, English, a tab, Chinese, in UTF-8. `stepformer data COMMAND --help` says more.
+
+exit codes: 0 all well, 1 something that was to be read is missing or broken, or check has found a line that does not
+fit, 2 options that do not fit"""
 
 
 def add(commands: argparse._SubParsersAction) -> None:
@@ -198,9 +201,10 @@ def _add_clean(kinds: argparse._SubParsersAction) -> None:
         _clean,
         "print the good pairs of a file, normalised",
         "Every line that is left out is counted, on standard error; the first ones are shown.",
-        "  stepformer data clean pairs.tsv > good.tsv",
+        "  stepformer data clean pairs.tsv > good.tsv\n  stepformer data clean pairs.tsv --json > good.jsonl",
     )
     _add_file(parser)
+    parser.add_argument("--json", action="store_true", help="one JSON object a line: source, target")
 
 
 def _clean(options: argparse.Namespace) -> int:
@@ -209,7 +213,10 @@ def _clean(options: argparse.Namespace) -> int:
     report = Report()
     write_utf8()
     for source, target in _good_pairs(options, report):
-        sys.stdout.write(pair_line(source, target))
+        if options.json:
+            print_json({"source": source, "target": target})
+        else:
+            sys.stdout.write(pair_line(source, target))
     for problem in report.problems:
         print(visible(str(problem)), file=sys.stderr)
     print(f"{report.lines:,} lines, {report.pairs:,} pairs, {report.skipped.total():,} left out", file=sys.stderr)

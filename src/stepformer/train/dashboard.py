@@ -23,7 +23,7 @@ POINTS = 200
 
 
 class Dashboard(Observer):
-    """Curves of loss and learning rate, speed, and the cross-attention of one sentence, live in a notebook.
+    """Curves of loss and learning rate, speed, the time that is left, and one sentence's cross-attention, live.
 
     Args:
         sentence: source and target to look at; the longest pair of the first ten of dev if not given.
@@ -43,7 +43,8 @@ class Dashboard(Observer):
             training: as in `Observer`.
         """
         self._training, self._due, self._tokens, self._since = training, 0.0, 0, time.monotonic()
-        self._speed, self._text = "", ""
+        self._speed, self._loss, self._text = "", "", ""
+        self._first, self._began = training.step, self._since
         self._guarded(self._show)
 
     def stepped(self, row: dict[str, Any]) -> None:
@@ -53,6 +54,7 @@ class Dashboard(Observer):
             row: as in `Observer`.
         """
         self._tokens += row["tokens"]
+        self._loss = f"loss {row['loss']:.3f}"
         if time.monotonic() >= self._due:
             self._guarded(self._draw)
 
@@ -115,13 +117,19 @@ class Dashboard(Observer):
         if self._tokens:
             self._speed = f"{self._tokens / max(now - self._since, 1e-9):,.0f} tokens/s"
         self._tokens, self._since = 0, now
-        parts = [f"step {training.step} of {training.config.budget.steps}", self._speed, self._text]
+        steps = training.config.budget.steps
+        parts = [f"step {training.step} of {steps}", self._loss, self._speed, self._left(now), self._text]
         text, curves, attention = self.widget.children
         text.value = f"<p>{html.escape(' · '.join(part for part in parts if part))}</p>"
         curves.value = png(self._curves())
         picture = self._attention()
         if picture is not None:
             attention.value = png(picture)
+
+    def _left(self, now: float) -> str:
+        """How long the steps that are left will take, if they take as long as those since the start."""
+        done, left = self._training.step - self._first, self._training.config.budget.steps - self._training.step
+        return f"{(now - self._began) / done * left:,.0f} s left" if done and left else ""
 
     def _curves(self) -> Any:
         """Loss of training and of dev, and the learning rate."""

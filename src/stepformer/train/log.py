@@ -68,6 +68,21 @@ class Log(Memory):
         Raises:
             CheckpointError: the file is shorter, or is no log.
         """
+        self.rows[:] = self.check(length)
+        self._file.truncate(length)
+
+    def check(self, length: int) -> list[dict[str, Any]]:
+        """Read the rows up to a length, and change nothing.
+
+        Args:
+            length: in bytes.
+
+        Returns:
+            The rows.
+
+        Raises:
+            CheckpointError: the file is shorter, or is no log.
+        """
         self._file.seek(0)
         content = self._file.read(length)
         if len(content) < length:
@@ -76,10 +91,9 @@ class Log(Memory):
                 "lost. Put the whole log back."
             )
         try:
-            self.rows[:] = [json.loads(line) for line in content.splitlines()]
+            return [json.loads(line) for line in content.splitlines()]
         except ValueError as error:
             raise CheckpointError(f"{self._path} is no log of a training: {error}.") from error
-        self._file.truncate(length)
 
     def write(self, row: dict[str, Any]) -> None:
         """Append one row; whoever follows the file sees it about a second later.

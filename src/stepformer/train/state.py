@@ -15,7 +15,7 @@ of a step from the seed and its number.
 import hashlib
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -150,12 +150,13 @@ def read_state(path: Path) -> State:
     return State(info, read_arrays(path / TRAINING_FILE, info["training_sha256"]))
 
 
-def find_state(directory: Path, step: int | None = None) -> State | None:
-    """Read the newest checkpoint, or the one of a step; offer an older one if it is damaged.
+def find_state(directory: Path, step: int | None = None, foreign: Callable[[State], str] | None = None) -> State | None:
+    """Read the newest checkpoint, or the one of a step; offer another one if it is damaged or of another training.
 
     Args:
         directory: the folder `checkpoints` of a training.
         step: which one; the newest if not given.
+        foreign: says why a checkpoint is not of this training, or nothing; not asked if not given.
 
     Returns:
         What it holds; None where there is no checkpoint at all.
@@ -171,20 +172,28 @@ def find_state(directory: Path, step: int | None = None) -> State | None:
         return None
     chosen = steps[-1] if step is None else step
     try:
-        return read_state(path_of(directory, chosen))
+        return _read_own(path_of(directory, chosen), foreign)
     except CheckpointError as error:
-        raise CheckpointError(f"{error} {_offer(directory, steps, chosen)}") from error
+        raise CheckpointError(f"{error} {_offer(directory, steps, chosen, foreign)}") from error
 
 
-def _offer(directory: Path, steps: list[int], broken: int) -> str:
-    """Which other checkpoint is whole, and how to go on from it."""
-    for step in sorted((step for step in steps if step != broken), reverse=True):
+def _read_own(path: Path, foreign: Callable[[State], str] | None) -> State:
+    """Read a checkpoint and refuse one that is of another training, however whole it is."""
+    state = read_state(path)
+    if foreign is not None and (reason := foreign(state)):
+        raise CheckpointError(f"{path} is not of this training: {reason}.")
+    return state
+
+
+def _offer(directory: Path, steps: list[int], refused: int, foreign: Callable[[State], str] | None) -> str:
+    """Which other checkpoint can be used, and how to go on from it."""
+    for step in sorted((step for step in steps if step != refused), reverse=True):
         try:
-            read_state(path_of(directory, step))
+            _read_own(path_of(directory, step), foreign)
         except CheckpointError:
             continue
         return f"The checkpoint of step {step} is whole: resume={step} (--resume {step}) goes on from there."
-    return "No other checkpoint is whole; the training must begin again, in another folder."
+    return "No other checkpoint can be used; the training must begin again, in another folder."
 
 
 def clean(directory: Path) -> None:

@@ -112,7 +112,7 @@ def train(
         _check_equal(workers, config, data)
         return _run(Training(config, data, Memory(), workers), None, on_step, observers)
     was_there = directory.exists()
-    state, log = _open(config, directory, resume) if workers.is_first else (None, Memory())
+    state, log = _open(config, data, directory, resume) if workers.is_first else (None, Memory())
     training = None
     try:
         _check_equal(workers, config, data)
@@ -157,7 +157,7 @@ def _changes(before: dict[str, Any], training: "Training") -> Iterator[str]:
         )
 
 
-def _open(config: Config, directory: Path, resume: bool | int) -> tuple[State | None, Log]:
+def _open(config: Config, data: TrainingData, directory: Path, resume: bool | int) -> tuple[State | None, Log]:
     """Make the directory, or find in it what to go on from."""
     path, checkpoints = directory / CONFIG_FILE, directory / CHECKPOINTS
     if not resume and (path.exists() or steps_in(checkpoints)):
@@ -174,15 +174,16 @@ def _open(config: Config, directory: Path, resume: bool | int) -> tuple[State | 
         if resume:
             _check_unchanged(Config.from_toml(path), config, directory)
         step = None if resume is True or not resume else int(resume)
-        state = find_state(checkpoints, step) if resume else None
+        state = find_state(checkpoints, step, lambda one: _foreign(one, config, data)) if resume else None
+        done, length = (0, 0) if state is None else (state.info["step"], state.info["log_length"])
+        log.check(length)  # before anything is deleted
         clean(directory)
         if checkpoints.is_dir():
             clean(checkpoints)
-        done = 0 if state is None else state.info["step"]
         for later in steps_in(checkpoints):
             if later > done:  # their steps are done again, and the log is cut: nobody could go on from them
                 shutil.rmtree(path_of(checkpoints, later))
-        log.cut(0 if state is None else state.info["log_length"])
+        log.cut(length)
         part = directory / f".{CONFIG_FILE}.part"
         part.write_text(config.to_toml(), encoding="utf-8")
         part.replace(path)
@@ -202,15 +203,30 @@ def _leave(directory: Path, was_there: bool) -> None:
 
 def _check_unchanged(before: Config, config: Config, directory: Path) -> None:
     """Refuse another configuration than the one that a training began with, where it would change a number."""
+    if told := _told(before, config):
+        raise ConfigError(f"{directory} was begun with another configuration: {told}. It can not go on with this one.")
+
+
+def _told(before: Config, config: Config) -> str:
+    """Where two configurations differ in a setting that changes a number; nothing, if nowhere."""
     changed = differences(before, config)
     # Without a schedule that depends on the last step, more steps only come after those that are done.
     may_change = CHANGEABLE + ROUNDING
     harmless = may_change if config.schedule.kind == "linear" else (*may_change, "budget.steps")
-    told = [f"{name} was {old!r} and is {new!r}" for name, (old, new) in changed.items() if name not in harmless]
-    if told:
-        raise ConfigError(
-            f"{directory} was begun with another configuration: {', '.join(told)}. It can not go on with this one."
-        )
+    return ", ".join(
+        f"{name} was {old!r} and is {new!r}" for name, (old, new) in changed.items() if name not in harmless
+    )
+
+
+def _foreign(state: State, config: Config, data: TrainingData) -> str:
+    """Why a checkpoint, however whole, is not of this training; nothing, if it is."""
+    try:
+        told = _told(Config.from_dict(state.info["config"]), config)
+    except ConfigError as error:
+        told = str(error)
+    if not told and state.info["data_sha256"] != data.sha256:
+        told = "it was written while training on other data, the digests differ"
+    return told
 
 
 class Training:
@@ -428,12 +444,10 @@ class Training:
             checkpoints: the folder of all checkpoints, for messages.
 
         Raises:
-            CheckpointError: the checkpoint is of other data or of another model.
+            CheckpointError: the checkpoint is of another model.
         """
         info, arrays = state
         where = f"{checkpoints}, step {info['step']}"
-        if info["data_sha256"] != self.data.sha256:
-            raise CheckpointError(f"{where}: it was written while training on other data; the digests differ.")
         n = sum(name.startswith("snapshot.") for name in arrays) // len(self._names)
         has_best = any(name.startswith("best/") for name in arrays)
         groups = ["parameter", *ADAM, *(f"snapshot.{k}" for k in range(n)), *(["best"] if has_best else [])]

@@ -8,7 +8,7 @@ import pytest
 from helpers import fault
 from small_training import GRU, config, config_of, data
 
-from stepformer.train import Dashboard, train
+from stepformer.train import Dashboard, Observer, train
 from stepformer.train.dashboard import POINTS, _means
 
 
@@ -56,6 +56,26 @@ def test_what_it_shows_last_is_the_end_and_in_between_it_draws_seldom(shown, mon
     monkeypatch.setattr(Dashboard, "_draw", lambda self: drawn.append(self._training.step))
     train(config(), data(), observers=[Dashboard(seconds=3600)])
     assert drawn == [12]
+
+
+def test_it_says_how_far_how_well_how_fast_and_how_long_still(unpainted, monkeypatch):
+    """A second passes from step to step, and none while anything else is done: after four of ten steps six are left."""
+    clock, texts = [100.0], []
+    monkeypatch.setattr("stepformer.train.dashboard.time.monotonic", lambda: clock[0])
+    board = Dashboard(seconds=0.0)
+
+    def second(step, model):
+        clock[0] += 1.0
+
+    class Reader(Observer):
+        def stepped(self, row):
+            texts.append((board.widget.children[0].value, row))
+
+    run = train(config(budget__steps=10), data(), observers=[board, Reader()], on_step=second)
+    text, row = texts[3]
+    assert text == f"<p>step 4 of 10 · loss {row['loss']:.3f} · {row['tokens']:,} tokens/s · 6 s left</p>"
+    assert "left" not in board.widget.children[0].value
+    assert run.step == 10
 
 
 def test_the_labels_are_the_words_and_the_position_that_predicts_them(unpainted):

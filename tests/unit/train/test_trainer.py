@@ -406,18 +406,58 @@ def test_a_damaged_checkpoint_is_refused_and_the_one_before_it_offered_and_used(
 def test_where_no_checkpoint_is_whole_it_says_so(stopped):
     for path in (stopped / "checkpoints").iterdir():
         cut(path / "training.safetensors")
-    with pytest.raises(CheckpointError, match="No other checkpoint is whole"):
+    with pytest.raises(CheckpointError, match="No other checkpoint can be used"):
         train(config(), data(), stopped, resume=True)
     with pytest.raises(CheckpointError, match="has no checkpoint of step 3; there are: 8, 10"):
         train(config(), data(), stopped, resume=3)
 
 
-def test_a_checkpoint_of_another_model_is_refused(stopped, tmp_path):
+@pytest.mark.parametrize(
+    ("other", "n_train", "reason"),
+    [
+        ({"seed": 3}, 100, "seed was 3 and is 0"),
+        ({"optimiser__lr": 0.02, "title": "other"}, 100, r"optimiser\.lr was 0\.02 and is 0\.01\."),
+        ({"model__d_ff": 14}, 100, r"model\.d_ff was 14 and is 12"),
+        ({}, 99, "it was written while training on other data"),
+    ],
+)
+def test_a_checkpoint_of_another_training_is_refused_whole_as_it_is_and_the_one_before_it_offered(
+    stopped, tmp_path, other, n_train, reason
+):
+    """However well everything fits: it is in the place of ours, or newer, or its log came with it."""
+    train(config(**other), data(n_train=n_train), tmp_path / "other", on_step=stop_after(10))
+    ours, foreign = (path / "checkpoints" / "step-00000010" for path in (stopped, tmp_path / "other"))
+    shutil.rmtree(ours)
+    shutil.copytree(foreign, ours)
+    whole = {path: path.read_bytes() for path in stopped.rglob("*") if path.is_file()}
+    message = rf"step-00000010 is not of this training: {reason}.*The checkpoint of step 8 is whole: resume=8"
+    with pytest.raises(CheckpointError, match=message):
+        train(config(), data(), stopped, resume=True)
+    assert {path: path.read_bytes() for path in stopped.rglob("*") if path.is_file()} == whole
+    run = train(config(), data(), stopped, resume=8)
+    assert steps_of(run.rows) == uninterrupted()
+
+
+def test_a_foreign_checkpoint_that_is_asked_for_costs_none_of_ours(stopped, tmp_path):
+    train(config(seed=3), data(), tmp_path / "other", on_step=stop_after(5))
+    shutil.copytree(tmp_path / "other" / "checkpoints" / "step-00000005", stopped / "checkpoints" / "step-00000005")
+    with pytest.raises(CheckpointError, match=r"seed was 3 and is 0\..*The checkpoint of step 10 is whole"):
+        train(config(), data(), stopped, resume=5)
+    (stopped / "log.jsonl").write_bytes(b"")
+    with pytest.raises(CheckpointError, match="rows are lost"):
+        train(config(), data(), stopped, resume=8)
+    assert [path.name[-2:] for path in sorted((stopped / "checkpoints").iterdir())] == ["05", "08", "10"]
+
+
+def test_weights_of_another_shape_are_refused_by_name(stopped, tmp_path):
     train(config(model__d_ff=14), data(), tmp_path / "other", on_step=stop_after(10))
     foreign = tmp_path / "other" / "checkpoints" / "step-00000010"
     ours = stopped / "checkpoints" / "step-00000010"
-    for path in foreign.iterdir():
-        (ours / path.name).write_bytes(path.read_bytes())
+    configuration = json.loads((ours / "state.json").read_text())["config"]
+    shutil.rmtree(ours)
+    shutil.copytree(foreign, ours)
+    state = json.loads((ours / "state.json").read_text()) | {"config": configuration}  # it says that it is ours
+    (ours / "state.json").write_text(json.dumps(state))
     (stopped / "log.jsonl").write_bytes((tmp_path / "other" / "log.jsonl").read_bytes())
     with pytest.raises(CheckpointError, match=r"w_1\.weight has shape \(14, 8\); the model needs \(12, 8\)"):
         train(config(), data(), stopped, resume=True)
