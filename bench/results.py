@@ -19,18 +19,24 @@ ARCHITECTURES = {"amd64": "x86-64", "x86_64": "x86-64", "aarch64": "arm64"}
 
 @dataclass(frozen=True)
 class Figure:
-    """One measured figure. A bar is what it must not exceed; a figure without one is for information."""
+    """One measured figure.
+
+    A bar is what it must not exceed, or, with `at_least`, what it must reach; a figure without one is for information.
+    """
 
     name: str
     what: str
     value: float
     unit: str
     bar: float | None = None
+    at_least: bool = False
 
     @property
     def met(self) -> bool | None:
         """Whether the bar is met, or None without one."""
-        return None if self.bar is None else self.value <= self.bar
+        if self.bar is None:
+            return None
+        return self.value >= self.bar if self.at_least else self.value <= self.bar
 
 
 def machine() -> str:
@@ -83,18 +89,20 @@ def write(name: str, figures: Sequence[Figure], used: dict[str, str], how: str) 
         "date": datetime.now(UTC).date().isoformat(),
         "machine": machine(),
         "versions": used,
-        "figures": {
-            figure.name: {
-                **{key: value for key, value in asdict(figure).items() if key != "name"},
-                "value": float(f"{figure.value:.4g}"),
-                "met": figure.met,
-            }
-            for figure in figures
-        },
+        "figures": {figure.name: _fields(figure) for figure in figures},
     }
     path = BENCH / f"{name}.json"
     path.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     return path
+
+
+def _fields(figure: Figure) -> dict[str, object]:
+    """What the file holds of a figure; `at_least` stands there only beside a bar that is to be reached."""
+    fields = asdict(figure) | {"value": float(f"{figure.value:.4g}"), "met": figure.met}
+    del fields["name"]
+    if figure.bar is None or not figure.at_least:
+        del fields["at_least"]
+    return fields
 
 
 def table(paths: Iterable[Path]) -> str:
@@ -103,7 +111,8 @@ def table(paths: Iterable[Path]) -> str:
     for path in paths:
         document = json.loads(path.read_text(encoding="utf-8"))
         for figure in document["figures"].values():
-            bar = "" if figure["bar"] is None else f"≤ {figure['bar']:g}"
+            sign = "≥" if figure.get("at_least") else "≤"
+            bar = "" if figure["bar"] is None else f"{sign} {figure['bar']:g}"
             verdict = {True: "met", False: "MISSED", None: ""}[figure["met"]]
             measured = f"{figure['value']:g} {figure['unit']}".strip()
             rows.append((document["benchmark"], figure["what"], measured, bar, verdict))

@@ -12,8 +12,8 @@ from results import BENCH, load, table
 BENCHMARKS = ("import_time", "ops", "latency", "page", "attention_cost", "recurrent_time", "multi_head",
               "transformer_step", "training", "training_speed", "training_cost", "data_parallel", "tokenizing",
               "decoding", "translator", "timeline", "grammar")  # fmt: skip
-LONG = ("hsk", "lighthouse")
-"""Run alone: half an hour of training, and `bench/lighthouse.py`, whose tool is installed for it."""
+LONG = ("hsk", "alignment", "lighthouse")
+"""Run alone: two with half an hour of training, and `bench/lighthouse.py`, whose tool is installed for it."""
 
 
 def main(arguments: list[str] | None = None) -> int:
