@@ -240,8 +240,8 @@ def a_recurrent_model(seed=0, kind=nn.EncoderDecoder):
 
 
 MODELS = {
-    "post-norm": a_transformer(),
-    "pre-norm": a_transformer(1, norm_first=True, positions="learned"),
+    "post-norm": a_transformer(2),
+    "pre-norm": a_transformer(5, norm_first=True, positions="learned"),
     "recurrent": a_recurrent_model(),
     "recurrent with attention": a_recurrent_model(kind=nn.RecurrentAttention),
 }
@@ -274,6 +274,18 @@ def assert_that_neighbours_change_nothing(how, model, sources, limits, extra):
 
 
 every_search = pytest.mark.parametrize("how", ["greedy", "beam", "sample"])
+
+
+SOURCES = [[5], [8, 2, 4, 4, 7, 3], [3, 4, 5], [6, 7]]
+
+
+def test_the_models_listen_to_their_source_and_some_end():
+    """Otherwise what follows would hold of a model that says the same to everybody."""
+    written = {
+        kind: [h.ids for (h,) in search("greedy", model, padded(SOURCES), 9, [])] for kind, model in MODELS.items()
+    }
+    assert all(len(set(sentences)) > 1 for sentences in written.values()), written
+    assert len({len(ids) for sentences in written.values() for ids in sentences}) > 1, "none ends"
 
 
 @every_model
@@ -380,7 +392,12 @@ def test_temperature_top_k_and_top_p_act_in_this_order_and_leave_the_scores_alon
 def test_the_same_generators_draw_the_same_and_nothing_global_is_touched():
     state = torch.get_rng_state()
     src, model = padded([[3, 4, 5], [3, 4, 5]]), MODELS["post-norm"]
-    first, second = (search("sample", model, src, 9, [0, 1]) for _ in range(2))
+
+    def drawn():
+        # So hot that all words are nearly as probable: which are drawn is left to the generators.
+        return sample(model, src, 9, [torch.Generator().manual_seed(seed) for seed in (0, 1)], temperature=50.0)
+
+    first, second = drawn(), drawn()
     assert first == second
     assert first[0] != first[1]
     assert torch.equal(torch.get_rng_state(), state)

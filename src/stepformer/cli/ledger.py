@@ -29,7 +29,8 @@ def add(commands: argparse._SubParsersAction) -> None:
         "  stepformer ledger --training --preset base_billion --devices 64 --utilisation 40\n\n"
         "FLOPs are those of one forward pass over a pair of sentences, for each token of the target; a product of\n"
         "(n, k) and (k, m) takes 2·n·k·m. A training step takes three times as many. What the numbers\n"
-        "of a training rest on stands on the page Ledger of the book; all of it can be set.",
+        "of a training rest on stands on the page Ledger of the book; all of it can be set.\n\n"
+        "exit codes: 0 counted; 2 wrong usage, such as settings that do not fit together.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     presets = list(PRESETS | training_ledger.PRESETS)

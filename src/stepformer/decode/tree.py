@@ -74,7 +74,7 @@ class BeamTree(NamedTuple):
         return nodes[::-1]
 
     def to_json(self, words: Sequence[str]) -> dict[str, Any]:
-        """The tree as JSON can hold it, with words: what a page draws.
+        """The tree as JSON can hold it, with words, for whoever draws it.
 
         Args:
             words: the target's vocabulary.
