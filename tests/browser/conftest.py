@@ -99,6 +99,7 @@ def opener(chromium: Browser) -> Callable[..., AbstractContextManager[Callable[.
             page.goto(address)
             page.wait_for_load_state(until)
             if options.get("java_script_enabled", True):
+                page.wait_for_selector("html:not([data-scripts])", state="attached")  # pages of the book load them late
                 page.wait_for_selector(WAITING, state="detached")
             return page
 

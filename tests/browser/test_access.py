@@ -18,12 +18,20 @@ def test_a_phone_never_scrolls_a_page_sideways(name, served, open_page):
         wide = page.evaluate("document.documentElement.scrollWidth")
         assert wide <= width, f"at {width} px the page is {wide} px wide: {page.evaluate(WIDEST)}"
         assert page.evaluate(CUT) == [], "formulas that are cut off"
+    assert page.evaluate(MOVED) == [], "code that is given another height when it is laid out"
 
 
 # A formula that is wider than its own box does not widen what scrolls around it: its end can not be reached.
 CUT = """[...document.querySelectorAll('math')]
   .filter((formula) => formula.scrollWidth > formula.clientWidth + 1 && formula.clientWidth > 0)
   .map((formula) => formula.getAttribute('alttext'))"""
+# Code far below is not laid out, but its place is kept; else the page would move under a reader who scrolls.
+MOVED = """() => [...document.querySelectorAll('pre')].flatMap((code) => {
+  const kept = code.getBoundingClientRect().height;
+  code.style.contentVisibility = 'visible';
+  const taken = code.getBoundingClientRect().height;
+  return Math.abs(kept - taken) < 0.1 ? [] : [`${kept} px kept, ${taken} px taken: ${code.textContent.slice(0, 40)}`];
+})"""
 WIDEST = """() => [...document.querySelectorAll('main *')]
   .filter((e) => e.getBoundingClientRect().right > innerWidth + 1)
   .slice(0, 5).map((e) => `${e.tagName}.${e.className}`)"""

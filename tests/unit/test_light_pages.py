@@ -2,7 +2,7 @@
 
 import pytest
 import tinycss2
-from stepformer_book.light_pages import with_late_pictures, with_late_scripts
+from stepformer_book.light_pages import with_late_code, with_late_pictures, with_late_scripts
 from stepformer_book.page_styles import PageStyles, page_words, script_words, without_unused
 
 
@@ -84,17 +84,22 @@ def test_a_page_carries_its_styles_in_order_with_addresses_from_where_it_stands(
     assert made.endswith("<p>Text <i>here</i></p>")
 
 
-def test_scripts_wait_and_the_options_are_there_before_them():
+def test_scripts_wait_in_their_order_and_the_options_are_there_before_them():
     page = (
         '<script src="../_static/documentation_options.js?v=9"></script><script src="a.js"></script>'
-        '<script>OPTIONS.x = 1;</script><script defer src="b.js"></script>'
-        '<script type="application/json">{}</script>'
+        '<script>OPTIONS.x = 1;</script><script defer="defer" src="b.js?v=1"></script>'
+        '<script type="application/json">{}</script><script src="../_static/design-tabs.js"></script></body></html>'
     )
-    assert with_late_scripts(page, "const OPTIONS = {};") == (
-        '<script>const OPTIONS = {};</script><script defer src="a.js"></script>'
-        '<script>OPTIONS.x = 1;</script><script defer src="b.js"></script>'
-        '<script type="application/json">{}</script>'
+    made = with_late_scripts(page, "const OPTIONS = {};")
+    assert made.startswith(
+        "<script>const OPTIONS = {};</script><script>OPTIONS.x = 1;</script>"
+        '<script type="application/json">{}</script><script>'
     )
+    assert made.endswith('})(["a.js", "b.js?v=1"]);\n</script>\n</body></html>')
+    assert " src=" not in made
+    tabs = with_late_scripts(f'<div class="sd-tab-set"></div>{page}', "")
+    assert '<script defer src="../_static/design-tabs.js"></script>' in tabs
+    assert tabs.endswith('})(["a.js", "b.js?v=1"]);\n</script>\n</body></html>')
 
 
 def test_pictures_wait_in_a_place_of_their_size():
@@ -104,3 +109,11 @@ def test_pictures_wait_in_a_place_of_their_size():
         'style="width: 720px; height: 246px;"><img src="logo.svg">'
     )
     assert with_late_pictures(with_late_pictures(page)) == with_late_pictures(page)
+
+
+def test_a_block_of_code_says_how_many_lines_it_has():
+    page = "<pre>a\n</pre>text<pre><span></span><b>a &lt; 1\n\nc</b>\n\n</pre>"
+    assert with_late_code(page) == (
+        '<pre style="--lines: 1">a\n</pre>text<pre style="--lines: 4"><span></span><b>a &lt; 1\n\nc</b>\n\n</pre>'
+    )
+    assert with_late_code(with_late_code(page)) == with_late_code(page)

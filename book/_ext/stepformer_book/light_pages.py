@@ -9,13 +9,17 @@ from pathlib import Path
 
 from stepformer_book.page_styles import PageStyles
 
-HEAD_SCRIPT = re.compile(r'<script (?![^>]*\b(?:defer|async|type)\b)([^>]*\bsrc="[^"]+"[^>]*)></script>')
+SCRIPT = re.compile(r'<script (?![^>]*\btype=)[^>]*\bsrc="([^"]+)"[^>]*></script>\n?')
+# It starts on an event that is over by then, and is of use only where there are tabs.
+TABS = re.compile(r'<script (?![^>]*\bdefer\b)([^>]*\bsrc="[^"]*/design-tabs\.js[^>]*></script>)')
 OPTIONS = re.compile(r'<script src="[^"]*_static/documentation_options\.js[^"]*"></script>')
 # Loaded at the end of the page anyway; asked for early, they keep the text waiting.
 PRELOADED = re.compile(r'<link rel="preload" as="script" [^>]*>\n?')
 EMPTY_SCRIPT = re.compile(r"[ \t]*<script [^>]*scripts/fontawesome\.js[^>]*></script>\n?")
 PICTURE = re.compile(r'<img (?=[^>]*\bsrc="[^"]*_images/)(?![^>]*\bloading=)([^>]*)>')
 SIZE = re.compile(r"width: (\d+)px; height: (\d+)px")
+CODE = re.compile(r"<pre>(.*?)</pre>", re.DOTALL)
+TAG = re.compile(r"<[^>]*>")
 # The faces of the text; without this they would be asked for when the text is laid out, and move it when they come.
 FONTS = ("serif-roman", "sans")
 CHARSET = '<meta charset="utf-8" />'
@@ -23,14 +27,41 @@ EARLY_FONTS = (
     'if (location.protocol !== "file:") for (const href of %(fonts)s) document.head.append(Object.assign('
     'document.createElement("link"), { rel: "preload", as: "font", type: "font/woff2", crossOrigin: "", href }));'
 )
+# In the order of the page, once there is text to read; in a tab that is not drawn, such as one behind others, after a
+# while. `data-scripts` says that they have not all run.
+LATE_SCRIPTS = """<script>
+((sources) => {
+  const { dataset } = document.documentElement;
+  dataset.scripts = "waiting";
+  const load = () => {
+    const script = (src) => Object.assign(document.createElement("script"), { src, async: false });
+    const scripts = sources.splice(0).map(script);
+    if (!scripts.length) return;
+    scripts.at(-1).onload = scripts.at(-1).onerror = () => delete dataset.scripts;
+    document.head.append(...scripts);
+  };
+  new PerformanceObserver(load).observe({ type: "paint", buffered: true });
+  addEventListener("load", () => setTimeout(load, 2000));
+})(%s);
+</script>
+"""
+# The theme's script would put light or dark in the place of "auto" later, and all of the page would be styled again.
+UNKNOWN_THEME = 'localStorage.getItem("theme") || "auto"'
+KNOWN_THEME = (
+    '((mode) => mode !== "auto" ? mode : matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")'
+    "(document.documentElement.dataset.mode)"
+)
 # Pages whose scripts in the body use those of the head.
 SCRIPTS_FIRST = {"search.html"}
 
 
 def with_late_scripts(page: str, options: str) -> str:
-    """Let scripts wait until the page is read; the few options that scripts in the page change are written into it."""
+    """Let scripts wait until the text is drawn; the few options that scripts in the page change are written into it."""
     page = OPTIONS.sub(lambda _: f"<script>{options}</script>", page)
-    return HEAD_SCRIPT.sub(r"<script defer \1></script>", page)
+    page = TABS.sub(r"<script defer \1" if "sd-tab-set" in page else "", page)
+    late = [source for source in SCRIPT.findall(page) if "design-tabs" not in source]
+    page = SCRIPT.sub(lambda match: match[0] if "design-tabs" in match[1] else "", page)
+    return page.replace("</body>", LATE_SCRIPTS % json.dumps(late) + "</body>", 1)
 
 
 def with_early_fonts(page: str, up: str) -> str:
@@ -53,6 +84,19 @@ def with_late_pictures(page: str) -> str:
     return PICTURE.sub(late, page)
 
 
+def with_late_code(page: str) -> str:
+    """Tell the style sheet how many lines a block of code has, so that it can keep their place and lay them out later.
+
+    Code is most of a chapter's elements: a span for each of its words.
+    """
+
+    def counted(match: re.Match) -> str:
+        lines = len(TAG.sub("", match[1]).removesuffix("\n").split("\n"))
+        return f'<pre style="--lines: {lines}">{match[1]}</pre>'
+
+    return CODE.sub(counted, page)
+
+
 def lighten(app, exception) -> None:
     """Rewrite the finished pages."""
     if exception or app.builder.format != "html":
@@ -63,11 +107,12 @@ def lighten(app, exception) -> None:
     for path in sorted(site.rglob("*.html")):
         if "_static" in path.relative_to(site).parts:
             continue
-        page = EMPTY_SCRIPT.sub("", PRELOADED.sub("", path.read_text(encoding="utf-8")))
+        page = path.read_text(encoding="utf-8").replace(UNKNOWN_THEME, KNOWN_THEME)
+        page = EMPTY_SCRIPT.sub("", PRELOADED.sub("", page))
         if path.name not in SCRIPTS_FIRST:
             page = with_late_scripts(page, options)
         page = with_early_fonts(page, "../" * (len(path.relative_to(site).parts) - 1))
-        page = with_late_pictures(styles.put_in(page, path))
+        page = with_late_code(with_late_pictures(styles.put_in(page, path)))
         path.write_text(page, encoding="utf-8")
 
 
