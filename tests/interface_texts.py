@@ -33,4 +33,5 @@ def all_tables() -> dict[str, dict[str, str]]:
     """Return every table by the name under which another language gives it."""
     tables = {folder: read_table(f"{folder}/text.js") for folder in FOLDERS}
     tables["signs"] = read_table("player/text.js", "SIGNS")
-    return tables | {name.lower(): read_table("explain_text.js", name) for name in ("SENTENCES", "REASONS", "RULES")}
+    names = ("SENTENCES", "REASONS", "RULES", "VARIABLES")
+    return tables | {name.lower(): read_table("explain_text.js", name) for name in names}

@@ -202,6 +202,18 @@ export const RULES = {
   width: '{argument} of shape {shape} and {second} of shape {other} do not fit: their last axes must be equal',
 };
 
+/** The names that arithmetic gives to what it works out on the way. */
+export const VARIABLES = {
+  max: 'max',
+  total: 'total',
+  mean: 'mean',
+  variance: 'variance',
+  angle: 'angle',
+};
+
 export const sentence = textsOf('sentences', SENTENCES);
 export const reason = textsOf('reasons', REASONS);
 export const rule = textsOf('rules', RULES);
+const word = textsOf('variables', VARIABLES);
+/** max, or max of a group as max₁: the word is translated, the rest stays. */
+export const variableName = (name) => name.replace(/^[a-z]+/, (known) => (known in VARIABLES ? word(known) : known));

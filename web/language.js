@@ -7,14 +7,24 @@
  *   globalThis.stepformerLanguages = { zh: { player: { next: '下一步' }, reasons: {…} } };
  */
 const page = globalThis.document?.documentElement.lang || 'en';
-/** What a table for it may be called, the closest first: zh-Hant-TW, zh-Hant, zh. */
-const names = page.split('-').map((_, i, parts) => parts.slice(0, parts.length - i).join('-'));
+/** What a table for it may be called, the closest first: zh-hant-tw, zh-hant, zh. Tags mean the same in any case. */
+const names = page
+  .toLowerCase()
+  .split('-')
+  .map((_, i, parts) => parts.slice(0, parts.length - i).join('-'));
 
 /** Puts the parameters into a template: fill('{n} keys', {n: 3}) is '3 keys'. */
 export function fill(template, parameters) {
   return template.replace(/\{(\w+)\}/g, (placeholder, name) =>
     Object.hasOwn(parameters, name) ? String(parameters[name]) : placeholder,
   );
+}
+
+function translated(name, key) {
+  if (!globalThis.stepformerLanguages) return undefined;
+  const all = Object.entries(globalThis.stepformerLanguages);
+  const tables = names.map((language) => all.find(([tag]) => tag.toLowerCase() === language)?.[1]);
+  return tables.map((table) => table?.[name]?.[key]).find((text) => typeof text === 'string');
 }
 
 /**
@@ -24,11 +34,8 @@ export function fill(template, parameters) {
  */
 export const textsOf =
   (name, english) =>
-  (key, values = {}) => {
-    const all = globalThis.stepformerLanguages;
-    const text = names.map((language) => all?.[language]?.[name]?.[key]).find((one) => typeof one === 'string');
-    return fill(text ?? english[key], values);
-  };
+  (key, values = {}) =>
+    fill(translated(name, key) ?? english[key], values);
 
 /** The language that numbers follow: English where the page's is unknown, not whatever the browser speaks. */
 function known() {

@@ -14,9 +14,10 @@ export { format, formatCell, fromNested, tensor } from './tensor.js';
 // The question mode works out what is right, what is wrong, and how far a hint goes.
 export { contributions } from './contributions.js';
 export { evaluate, references } from './explain.js';
-export { sentence } from './explain_text.js';
+export { sentence, variableName } from './explain_text.js';
 export { OPS } from './ops.js';
 export { SHOWN_TERMS, pieces } from './player/explanation.js';
 export { parseGrouped, parseNumber } from './player/number.js';
 export { placeOf, spokenValue } from './player/speech.js';
+export { Voice } from './player/voice.js';
 export { at, indexOf, offset } from './tensor.js';

@@ -236,7 +236,7 @@ const FLOWS = {
     await field.click({ count: 3 });
     await at.page.keyboard.type(texts.ledger);
     await at.press('Tab');
-    return at.ask(host, "({ ledger, shadowRoot }) => ({ parameters: ledger.value('parameters'), told: shadowRoot.querySelector('[role=status]').textContent })");
+    return at.ask(host, "({ ledger, shadowRoot }) => ({ parameters: ledger.value('parameters'), told: shadowRoot.querySelector('.exercise > p').textContent })");
   },
   async timeline(at) {
     const host = ['stepformer-timeline', 0];

@@ -24,7 +24,7 @@ def answer(element, *texts):
     for field, text in zip(element.get_by_role("textbox").all(), texts, strict=True):
         field.fill(text)
     element.get_by_role("button", name="Check").click()
-    return element.get_by_role("status").inner_text().split("\n", 1)[-1].strip()
+    return element.locator(".feedback").inner_text().split("\n", 1)[-1].strip()
 
 
 @pytest.mark.parametrize("exercise_id", ["attention.score", "attention.weights"])
@@ -37,14 +37,14 @@ def test_numbers_right_known_wrong_other_and_unreadable(exercise_id, exercise_on
         expected = exercise.check(given)
         assert answer(element, *(repr(float(x)) for x in given)) == expected.message
         assert element.get_attribute("data-answered") == ("right" if expected.right else "wrong")
-        verdicts.append(element.get_by_role("status").get_attribute("data-verdict"))
+        verdicts.append(element.locator(".feedback").get_attribute("data-verdict"))
     assert verdicts == ["right", *["known"] * len(exercise.wrong), "other"]
 
     rest = ["0"] * (len(exercise.fields) - 1)
     assert answer(element, "two", *rest).startswith("“two” is not a number")
     assert answer(element, "", *rest).startswith("Fill in every field")
-    assert element.get_by_role("status").get_attribute("data-verdict") == "unreadable"
-    signs = element.get_by_role("status").locator("[aria-hidden=true]").all_inner_texts()
+    assert element.locator(".feedback").get_attribute("data-verdict") == "unreadable"
+    signs = element.locator(".feedback").locator("[aria-hidden=true]").all_inner_texts()
     assert signs == ["!"], "the verdict must not be told by colour alone"
 
 
@@ -55,18 +55,18 @@ def test_a_decimal_comma_a_fraction_and_the_enter_key(exercise_on_page):
     for typed in (text.replace(".", ","), f"{round(100 * float(text))}/100"):
         field.fill(typed)
         field.press("Enter")
-        assert element.get_by_role("status").get_attribute("data-verdict") == "right", typed
+        assert element.locator(".feedback").get_attribute("data-verdict") == "right", typed
         answer(element, "")
 
 
 def test_a_choice_and_its_hint(exercise_on_page):
     exercise, element = exercise_on_page("attention.why_scale")
     element.get_by_role("button", name="Check").click()
-    assert "Choose an answer first." in element.get_by_role("status").inner_text()
+    assert "Choose an answer first." in element.locator(".feedback").inner_text()
     for i, choice in enumerate(exercise.choices):
         element.get_by_role("radio", name=choice).check()
         element.get_by_role("button", name="Check").click()
-        assert exercise.check(i).message in element.get_by_role("status").inner_text()
+        assert exercise.check(i).message in element.locator(".feedback").inner_text()
     hint = element.get_by_text(exercise.hint)
     assert not hint.is_visible()
     element.get_by_text("Hint", exact=True).click()

@@ -1,5 +1,7 @@
 """What an edit has changed, and the way back: marks and amounts, undo and redo, before and after side by side."""
 
+from decimal import Decimal
+
 import numpy as np
 import pytest
 from helpers import ROOT, require_node
@@ -7,7 +9,7 @@ from probe import DEEP_FOCUS, api, tab_to
 from test_access import axe
 
 from stepformer import examples as example_programs
-from stepformer import mistakes
+from stepformer import leaf, mistakes, ops, record
 from stepformer.formatting import format_number
 from stepformer.widgets import player_html
 
@@ -50,7 +52,7 @@ def test_a_changed_cell_says_by_how_much_and_its_corner_says_which_way(attention
         if new == old:
             assert style[0] == "none"
             continue
-        by = f"{'+' if new > old else ''}{format_number(new - old)}"
+        by = f"{'+' if new > old else ''}{format_number(new - old, 2 if fits(new, old) else 3)}"
         assert cell.get_attribute("title").endswith(f": {by}")
         assert cell.get_attribute("aria-label").endswith(f", by {by}")
         assert (style[1] == "0px") == (new > old), "a number that grew has its mark above"
@@ -59,6 +61,32 @@ def test_a_changed_cell_says_by_how_much_and_its_corner_says_which_way(attention
     assert seen == {True, False}, "the edit must make some scores larger and some smaller"
     for text in ("changed: more, or another value", "changed: less"):
         assert attention.get_by_text(text).is_visible()
+
+
+def fits(new, old):
+    """Whether the numbers as they are printed differ by what is printed as their difference."""
+    new, old, change = (Decimal(format_number(x).replace("−", "-")) for x in (new, old, new - old))
+    return new - old == change
+
+
+ROUNDED = [
+    # 8.05 − 0.34 is 7.71; with a third decimal 7.70 is seen to be rounded down.
+    (8.046, 0.3412, "0.34, changed from 8.05 to 0.34, by −7.705", True),
+    (8.046, 1.046, "1.05, changed from 8.05 to 1.05, by −7.00", False),
+    (0.004, 0.0016, "changed from 0.004 to 0.002, by −0.002", False),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "said", "rough"), ROUNDED)
+def test_a_change_does_not_contradict_the_numbers_beside_it(old, new, said, rough, show_on_page):
+    with record() as trace:
+        ops.multiply(leaf("x", [[old, 5.0]], ("row", "column")), leaf("one", 1.0, ()), name="y")
+    page = show_on_page(player_html(trace))
+    api(page, f"player.set('x', [0, 0], {new})")
+    assert matrix(page, "y").locator("[role=gridcell]").first.get_attribute("aria-label").endswith(said)
+    api(page, "player.compare()")
+    note = page.get_by_text("Each number is rounded by itself")
+    assert note.is_visible() == rough
 
 
 def test_undo_and_redo_by_button_and_by_key(attention):

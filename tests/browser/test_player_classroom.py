@@ -118,6 +118,11 @@ def test_notes_are_hidden_and_e_or_a_click_shows_the_arithmetic(lecture):
         assert dialog.locator(hidden).count() == 0
     panel = dialog.locator(".panel")
     assert not panel.is_visible()
+    before = api(page, "return player.cell[1]")
+    page.keyboard.press("Shift+ArrowDown")
+    assert api(page, "return player.cell[1]") == [before[0] + 1, before[1]], "the first press moves already"
+    page.keyboard.press("Shift+ArrowUp")
+    assert api(page, "return player.cell[1]") == before
     page.keyboard.press("e")
     assert panel.is_visible()
     assert page.evaluate(LOOK)["inside"]

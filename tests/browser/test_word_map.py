@@ -123,7 +123,7 @@ def test_an_unknown_word_is_said_with_near_spellings_and_nothing_is_lost(open_ma
     ask(element, "cat")
     before = shown(element)
     ask(element, "qeuen - man")
-    notice = element.get_by_role("status")
+    notice = element.locator(".notice")
     assert "“qeuen” is not among the 79 words here." in notice.inner_text()
     assert shown(element) == before
     assert element.get_by_role("textbox").input_value() == "qeuen - man"
@@ -135,13 +135,13 @@ def test_an_unknown_word_is_said_with_near_spellings_and_nothing_is_lost(open_ma
 def test_a_word_beyond_the_first_ones_is_found_by_loading_from_the_message(open_map):
     page, element = open_map()
     ask(element, "elephant")
-    element.get_by_role("status").get_by_role("button", name="Load all").click()
+    element.locator(".notice").get_by_role("button", name="Load all").click()
     page.wait_for_selector("stepformer-word-map[data-query='elephant']")
     assert shown(element) == as_shown(expected("elephant"))
     assert not element.get_by_role("button", name="Load all").is_visible()
     ask(element, "elefant")
-    assert "not among the 4,000 words" in element.get_by_role("status").inner_text()
-    suggested = [b.inner_text() for b in element.get_by_role("status").get_by_role("button").all()]
+    assert "not among the 4,000 words" in element.locator(".notice").inner_text()
+    suggested = [b.inner_text() for b in element.locator(".notice").get_by_role("button").all()]
     with pytest.raises(KeyError) as caught:
         TABLE["elefant"]
     assert suggested == caught.value.near, "the page and Python suggest the same"
@@ -152,7 +152,7 @@ def test_a_question_without_a_direction_is_said(text, said, open_map):
     _, element = open_map()
     before = shown(element)
     ask(element, text)
-    assert said in element.get_by_role("status").inner_text()
+    assert said in element.locator(".notice").inner_text()
     assert shown(element) == before
 
 
@@ -163,7 +163,7 @@ def test_what_is_typed_is_text_and_never_markup(text, open_map):
     dialogs = []
     page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
     ask(element, text)
-    assert text.split()[0].lower() in element.get_by_role("status").inner_text()
+    assert text.split()[0].lower() in element.locator(".notice").inner_text()
     assert element.evaluate("e => e.shadowRoot.querySelectorAll('script, img').length") == 0
     assert dialogs == []
 
@@ -174,7 +174,7 @@ def test_chinese_and_full_width_words_are_understood_or_said(open_map):
     ask(element, "ｐａｒｉｓ － ｆｒａｎｃｅ ＋ Ｉｔａｌｙ")
     assert element.get_attribute("data-query") == "paris − france + italy"
     ask(element, "汤姆")
-    assert "“汤姆” is not among" in element.get_by_role("status").inner_text()
+    assert "“汤姆” is not among" in element.locator(".notice").inner_text()
 
 
 def test_words_stay_on_the_map_until_they_are_cleared(open_map):
@@ -210,7 +210,7 @@ def test_a_table_that_can_not_be_loaded_is_said_and_may_be_tried_again(folder, o
     page, element = open_map(permit=("vectors.js", "ERR_FILE_NOT_FOUND"))
     try:
         element.get_by_role("button", name="Load all").click()
-        element.get_by_text("could not be loaded").wait_for()
+        element.locator(".notice").get_by_text("could not be loaded").wait_for()
         assert shown(element)[0][0] == "queen"
     finally:
         away.rename(data)
@@ -221,7 +221,7 @@ def test_a_table_that_can_not_be_loaded_is_said_and_may_be_tried_again(folder, o
 def test_a_first_question_that_can_not_be_answered_is_said_and_the_map_is_there(open_map):
     html = word_map.show(TABLE).html().replace('"start":"king - man + woman"', '"start":"elephant"')
     page, element = open_map(html)
-    assert "“elephant” is not among the 79 words here." in element.get_by_role("status").inner_text()
+    assert "“elephant” is not among the 79 words here." in element.locator(".notice").inner_text()
     assert element.locator(".wm-point").count() == 79
     element.get_by_role("checkbox").check()
     load_all(page, element)
@@ -307,10 +307,10 @@ def test_a_suggestion_mends_the_word_it_is_for_and_stays_in_the_box(open_map):
     _, element = open_map()
     box = element.get_by_role("textbox")
     ask(element, "king + kin")
-    element.get_by_role("status").get_by_role("button", name="king", exact=True).click()
+    element.locator(".notice").get_by_role("button", name="king", exact=True).click()
     assert box.input_value() == "king + king", "not the first letters of another word"
     ask(element, "kingg - zzzzz + man")
-    element.get_by_role("status").get_by_role("button", name="king", exact=True).click()
+    element.locator(".notice").get_by_role("button", name="king", exact=True).click()
     assert box.input_value() == "king − zzzzz + man", "the other word is still unknown, and the first stays mended"
     ask(element, "a" * 100_000)
-    assert len(element.get_by_role("status").inner_text()) < 300
+    assert len(element.locator(".notice").inner_text()) < 300

@@ -55,7 +55,8 @@ WORDS = re.compile(r"[A-Za-z]{2,}[,.;:!?]? +[a-z]{2,}|^\s*[A-Z][a-z]+\b")
 # Where words in quotes are no text for a reader: names of keys and events, selectors, styles, drawings, types.
 NOT_SHOWN = re.compile(
     r"""import\s|\bfrom\s|querySelector|matches\(|closest\(|new\ CustomEvent|event\.key|transform|viewBox|
-        getPropertyValue|setProperty|style\.|\btype:|\.dataset|\bcase\b|\bkey\s===|\bkey\sin|\bto\.|throw""",
+        getPropertyValue|setProperty|style\.|\btype:|\.dataset|\bcase\b|\bkey\s===|\bkey\sin|\bto\.|throw|
+        'aria-(?:labelled|described)by'""",
     re.VERBOSE,
 )
 # Words of code that is written for readers to copy, of drawings, of style classes, of formats.

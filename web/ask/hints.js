@@ -7,7 +7,7 @@
  *   value: (ref: {input: number, index: number[], value: number}) => string}} Say   how cells of the inputs are called
  */
 import { evaluate, references } from '../explain.js';
-import { sentence } from '../explain_text.js';
+import { sentence, variableName } from '../explain_text.js';
 import { COMMA } from '../language.js';
 import { SHOWN_TERMS, pieces } from '../player/explanation.js';
 import { format } from '../tensor.js';
@@ -73,7 +73,7 @@ function arithmetic({ op, inputs, explanation }, say) {
   if (from.kind === 'ref') return t('copy');
   if (from.kind === 'num') return t('count_it', { sentence: told(op, inputs, say) });
   if (lets.length === 0) return t('arithmetic', { arithmetic: write(from) });
-  const steps = lets.map(({ name, expr }) => t('let', { name, arithmetic: write(expr) })).join('; ');
+  const steps = lets.map(({ name, expr }) => t('let', { name: variableName(name), arithmetic: write(expr) })).join('; ');
   return t('arithmetic_after', { steps, arithmetic: write(from) });
 }
 
@@ -105,7 +105,7 @@ function partial(cell, say) {
   // What happens to be as large as the number itself is left to the reader.
   const known = lets.filter(({ expr }) => !(Math.abs(worth(expr) - value) <= tolerance));
   if (known.length) {
-    const parts = known.map(({ name, expr }) => t('known_item', { name, value: format(worth(expr)) }));
+    const parts = known.map(({ name, expr }) => t('known_item', { name: variableName(name), value: format(worth(expr)) }));
     return t('known', { known: parts.join(COMMA), arithmetic: write(from) });
   }
   return lastStep(from, { value, tolerance, write, worth });

@@ -155,9 +155,10 @@ export class Lecture {
     if (target.matches('button') && [' ', 'Enter'].includes(key)) return event.stopPropagation();
     if (target.matches('input, select') && ['ArrowUp', 'ArrowDown'].includes(key)) return event.stopPropagation();
     if (event.shiftKey && key.startsWith('Arrow')) {
-      // The grid that has the focus moves; the first time the focus comes to it.
+      // The grid that has the focus moves; the first time the focus comes to it, and with it the key.
       if (this.player.matrix.hasFocus) return;
       this.player.matrix.focus();
+      this.dialog.getRootNode().activeElement?.dispatchEvent(new KeyboardEvent('keydown', event));
     } else if (!this.layer.classList.contains('blank') || !this.#blank()) this.#act(key);
     event.preventDefault();
     event.stopPropagation();

@@ -46,7 +46,7 @@ const TEXT = {
   handout_filled: '{title}, hand-out with every number',
   name_line: 'Name',
   date_line: 'Date',
-  instructions: 'Fill in the empty boxes, step by step. Numbers are rounded to two decimals.',
+  instructions: 'Fill in the empty boxes, step by step. Numbers are rounded to two decimals: who goes on from them may be off by 0.01, and by more after several steps.',
   rounded: 'Every number, rounded to two decimals.',
   changed: 'These numbers follow from changes to the example. Cells edited: {edits}. Switched on: {breaks}.',
   nothing_on: 'nothing',

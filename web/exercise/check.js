@@ -52,6 +52,11 @@ function checkChoice(key, [chosen]) {
   );
 }
 
+const read = (text) => parseNumber(text) ?? parseGrouped(text);
+
+/** Whether what stands in a field is a number. */
+export const isReadable = (value) => read(String(value ?? '')) !== null;
+
 function checkNumbers(key, values) {
   // A comma may part decimals or thousands: 32,768 is right where either reading is.
   const decimals = [];
@@ -59,7 +64,7 @@ function checkNumbers(key, values) {
   for (const value of values) {
     const text = String(value ?? '');
     if (!text.trim()) return unreadable('missing_number');
-    const decimal = parseNumber(text) ?? parseGrouped(text);
+    const decimal = read(text);
     if (decimal === null) return unreadable('not_a_number', { text });
     decimals.push(decimal);
     thousands.push(parseGrouped(text) ?? decimal);

@@ -1,7 +1,8 @@
 /** An exercise that answers at once, also on a page without a kernel. */
-import { h, keepKeys } from '../player/dom.js';
+import { h, keepKeys, setAttribute } from '../player/dom.js';
 import { t } from '../player/text.js';
-import { check, readExercise } from './check.js';
+import { Voice } from '../player/voice.js';
+import { check, isReadable, readExercise } from './check.js';
 
 const SIGNS = { right: '✓', known: '✗', other: '✗', unreadable: '!' };
 
@@ -15,7 +16,8 @@ export class Exercise {
     this.host = host;
     this.payload = payload;
     this.key = readExercise(payload);
-    this.feedback = h('div.feedback', { role: 'status' });
+    this.feedback = h('div.feedback', { id: 'feedback' });
+    this.voice = new Voice();
     const form = h(
       'form',
       {
@@ -38,6 +40,7 @@ export class Exercise {
       form,
       this.feedback,
       hint,
+      this.voice.element,
     );
     root.append(this.element);
   }
@@ -64,7 +67,7 @@ export class Exercise {
     const labels = (choices ?? fields).map((text, value) => {
       const input = chosen
         ? h('input', { type: 'radio', name: 'answer', value })
-        : h('input', { type: 'text', autocomplete: 'off', spellcheck: 'false' });
+        : h('input', { type: 'text', autocomplete: 'off', spellcheck: 'false', 'aria-describedby': 'feedback' });
       this.inputs.push(input);
       const name = h('span', {}, text || t('answer'));
       return h('label', {}, ...(chosen ? [input, name] : [name, input]));
@@ -83,6 +86,10 @@ export class Exercise {
     this.feedback.dataset.verdict = verdict.verdict;
     const sign = h('b', { 'aria-hidden': 'true' }, SIGNS[verdict.verdict]);
     this.feedback.replaceChildren(sign, h('p', {}, verdict.message));
+    // The sign is not heard.
+    this.voice.say(verdict.verdict === 'known' ? t('spoken_known', verdict) : verdict.message);
+    if (this.payload.kind === 'number')
+      this.inputs.forEach((input, i) => setAttribute(input, 'aria-invalid', !isReadable(values[i]) && 'true'));
     this.host.setAttribute('data-answered', verdict.right ? 'right' : 'wrong');
     return { right: verdict.right, message: verdict.message };
   }

@@ -6,6 +6,7 @@ import forms from '../forms.css';
 import { fill } from '../language.js';
 import { h, keepKeys, setAttribute, setText } from '../player/dom.js';
 import { needList, needObject, needText, parseProgram } from '../program.js';
+import { Voice } from '../player/voice.js';
 import { fromNested } from '../tensor.js';
 import { readNumber, writeNumber, writeResult } from './amounts.js';
 import style from './style.css';
@@ -28,6 +29,7 @@ export class Ledger {
     this.program = parseProgram(payload.program);
     this.#build(root);
     this.preset(Object.keys(payload.presets)[0]);
+    this.element.append(this.voice.element);
   }
 
   destroy() {
@@ -44,6 +46,7 @@ export class Ledger {
       else input.value = value == null ? '' : writeNumber(value);
     }
     this.#count();
+    this.voice.say(this.told);
   }
 
   /** Sets a field as if its text had been typed, or a switch. */
@@ -52,6 +55,11 @@ export class Ledger {
     if (isSwitch(field)) input.checked = Boolean(value);
     else input.value = String(value);
     this.#count();
+  }
+
+  /** The problems, if there are any, and the result in one sentence. */
+  get told() {
+    return [...Object.values(this.problems).map((problem) => t('said', { problem })), this.sum.textContent].join(' ');
   }
 
   /** A result of the last configuration that is possible. */
@@ -102,20 +110,25 @@ export class Ledger {
     const presets = Object.keys(this.payload.presets).map((name) =>
       h('button.text', { type: 'button', on: { click: () => this.preset(name) } }, name),
     );
+    const typed = () => {
+      this.#count();
+      this.voice.later(this.told);
+    };
     this.more = h(
       'details',
       {},
       h('summary', {}, t('more')),
       h('div.lg-fields', {}, ...more.map(({ label }) => label)),
     );
-    this.sum = h('p', { role: 'status' });
+    this.sum = h('p');
+    this.voice = new Voice();
     this.cells = [];
     this.tables = this.payload.tables.map((table) => this.#table(table));
     this.element = h(
       'div.exercise',
-      { role: 'group', 'aria-label': this.payload.title, on: { keydown: keepKeys, input: () => this.#count() } },
+      { role: 'group', 'aria-label': this.payload.title, on: { keydown: keepKeys, input: typed } },
       h('style', {}, forms + style),
-      h('div.wm-tools', {}, t('presets'), ...presets),
+      h('div.wm-tools', { role: 'group', 'aria-labelledby': 'presets' }, h('span', { id: 'presets' }, t('presets')), ...presets),
       h('div.lg-fields', {}, ...main.map(({ label }) => label)),
       this.more,
       this.sum,
@@ -126,9 +139,10 @@ export class Ledger {
 
   #field(field) {
     const kind = isSwitch(field) ? { type: 'checkbox' } : { type: 'text', inputmode: 'numeric', autocomplete: 'off' };
-    const input = h('input', kind);
-    const problem = h('span.notice', {});
-    const label = h('label', {}, h('b', {}, field.name), input, h('span', {}, field.meaning), problem);
+    const [name, meaning, wrong] = ['name', 'meaning', 'problem'].map((part) => `${field.name}-${part}`);
+    const input = h('input', { ...kind, 'aria-labelledby': name, 'aria-describedby': `${meaning} ${wrong}` });
+    const problem = h('span.notice', { id: wrong });
+    const label = h('label', {}, h('b', { id: name }, field.name), input, h('span', { id: meaning }, field.meaning), problem);
     return { field, input, label, problem };
   }
 

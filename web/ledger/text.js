@@ -7,6 +7,7 @@ export const TEXT = {
   more: 'More settings',
   kept: 'The counts below are still those of the last configuration that is possible.',
   problem: '{name} is {value}; {rule}',
+  said: '{problem}.',
 };
 
 /** The text of a key with its places filled in. */

@@ -1,5 +1,5 @@
 /** The panel that shows how one cell is computed, with the cells it is made of as buttons. */
-import { reason } from '../explain_text.js';
+import { reason, variableName } from '../explain_text.js';
 import { evaluate } from '../explain.js';
 import { COMMA } from '../language.js';
 import { format, formatCell } from '../tensor.js';
@@ -30,7 +30,7 @@ export function pieces(expr, options, outer = 0, first = true) {
     case 'ref':
       return number(formatCell(expr.value, options.kinds[expr.input]), { ref: expr });
     case 'var':
-      return [{ variable: expr.name }];
+      return [{ variable: variableName(expr.name) }];
     case 'choice':
       return pieces(expr.args[0], options, outer, first);
     case 'call': {
@@ -191,7 +191,7 @@ export class ExplanationPanel {
       const { lets, result } = explanation;
       lets.forEach(({ name, expr }, i) => {
         const known = evaluate({ lets: lets.slice(0, i), result: expr });
-        lines.push(this.#line([h('i', {}, name), ' = '], expr, known));
+        lines.push(this.#line([h('i', {}, variableName(name)), ' = '], expr, known));
       });
       if (result.kind === 'choice')
         lines.push(h('p.note', {}, reason(result.text, result.parameters)));

@@ -528,15 +528,30 @@ function place(cell, column) {
 /** A number with two decimals, or with as many as tell it apart from another number. */
 export function formatApart(value, other, dtype = 'float') {
   if (dtype !== 'float' || value === other) return formatCell(value, dtype);
-  let decimals = 2;
-  while (decimals < 8 && format(value, decimals) === format(other, decimals)) decimals++;
-  return format(value, decimals);
+  return format(value, decimalsApart(value, other));
 }
 
-/** By how much a number has changed, with its sign, as +0.25; null where that is no number. */
+function decimalsApart(value, other) {
+  let decimals = 2;
+  while (decimals < 8 && format(value, decimals) === format(other, decimals)) decimals++;
+  return decimals;
+}
+
+/**
+ * By how much a number has changed, with its sign, as +0.25; null where that is no number. From 8.046 to 0.341 it is
+ * −7.705: with two decimals, −7.70 would not fit the 8.05 and 0.34 beside it.
+ */
 export function formatChange(value, old) {
-  if (!Number.isFinite(value - old)) return null;
-  return `${value > old ? '+' : ''}${formatApart(value - old, 0)}`;
+  const change = value - old;
+  if (!Number.isFinite(change)) return null;
+  const decimals = Math.max(decimalsApart(value, old), decimalsApart(change, 0));
+  return `${change > 0 ? '+' : ''}${format(change, decimals + (fits(value, old, decimals) ? 0 : 1))}`;
+}
+
+/** Whether two numbers and their difference, each rounded by itself, are still what subtraction gives. */
+export function fits(value, old, decimals = 2) {
+  const rounded = (x) => Math.sign(x) * Math.floor(Math.abs(x) * 10 ** decimals + 0.5 + 1e-7);
+  return !Number.isFinite(value - old) || rounded(value) - rounded(old) === rounded(value - old);
 }
 
 /** The position of an axis that is nearest to i. */

@@ -16,7 +16,7 @@
 import { contributions } from '../contributions.js';
 import { explain, references } from '../explain.js';
 import { agree, indexOf, offset } from '../tensor.js';
-import { clamp } from './matrix.js';
+import { clamp, fits } from './matrix.js';
 import { isParameter, lastPart, roleOf, roleOfAxis } from './roles.js';
 import { sameShape } from './session.js';
 import { t } from './text.js';
@@ -234,7 +234,9 @@ export class Scene {
       views.push({ ...change, ...shared, name: t('change'), fullName: `${change.fullName} ${t('change')}` });
     }
     views.push(named(this.#view(id), 'after', old));
-    const said = t(session.changed.has(id) ? 'compare_sentence' : 'compare_same');
+    // Each number is rounded by itself: where the three of a cell do not fit, that is said.
+    const rough = views.length > 2 && now.data.some((x, i) => !fits(x, old.data[i]));
+    const said = t(!session.changed.has(id) ? 'compare_same' : rough ? 'compare_rounded' : 'compare_sentence');
     return { step: { sign: '+', said }, views };
   }
 

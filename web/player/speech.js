@@ -7,6 +7,7 @@ import { reason } from '../explain_text.js';
 import { SHOWN_TERMS, pieces } from './explanation.js';
 import { formatApart } from './matrix.js';
 import { sign, t } from './text.js';
+import { aloud } from './voice.js';
 
 /** @param {import('./scene.js').Scene} scene; @param {import('./scene.js').Cell} cell */
 export function placeOf(scene, { id, index }) {
@@ -67,8 +68,6 @@ export function spokenBreak({ breaks }, { name, symptom }) {
   const on = breaks.includes(name);
   return t(on ? 'spoken_break_on' : 'spoken_break_off', { name, symptom: aloud(symptom), count: breaks.length });
 }
-
-const aloud = (text) => text.replace(/[−∞]/g, sign);
 
 /** Arithmetic in words, as "2.00 times minus 0.50 plus …". Brackets are said where more than one number is inside. */
 function spokenArithmetic(expr, kinds) {

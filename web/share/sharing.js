@@ -1,5 +1,5 @@
 /** The menu "Share": a link to the state on show, the state as code, the step as a picture, a matrix as a table. */
-import { h, setAttribute, setText } from '../player/dom.js';
+import { h, setAttribute } from '../player/dom.js';
 import { numpyCode } from './numpy.js';
 import { picture } from './picture.js';
 import { MOST_LETTERS, decode, digest, encode } from './state.js';
@@ -48,7 +48,8 @@ export function menu(player, onPage = players().includes(player.host)) {
     csv: () => save(file('csv'), 'text/csv', csv(player.matrix)),
   };
   const buttons = Object.entries(acts).map(([name, act]) => {
-    const click = async () => setText(told, await act());
+    // A new text each time: done again, it is said again.
+    const click = async () => told.replaceChildren(await act());
     return h('button.text', { type: 'button', title: t(`${name}_hint`), on: { click } }, t(name));
   });
   return h('div', {}, h('div.tools', {}, ...buttons, told), text);

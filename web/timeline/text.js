@@ -31,7 +31,8 @@ export const TEXT = {
   next_hint_first: 'The five most probable words at the beginning. ✓ marks the right one.',
   right: 'right: ',
 
-  spoken: '{moment}: in the place of {word} it expects {expected}, {share}, and looks most at {source}, {weight}.',
+  spoken: 'In the place of {word} it expects {expected}, {share}, and looks most at {source}, {weight}.',
+  spoken_moment: 'Stopped {moment}. {said}',
 };
 
 /** The text of a key with its places filled in. */

@@ -4,6 +4,7 @@
  */
 import { count } from '../language.js';
 import { h, icon, keepKeys, setAttribute, setText } from '../player/dom.js';
+import { Voice } from '../player/voice.js';
 import { format } from '../tensor.js';
 import shared from '../translate/style.css';
 import { Choice, share, strength, svg } from '../translate/parts.js';
@@ -37,6 +38,7 @@ export class Timeline {
     this.head = AVERAGE;
     this.#build(root, attention.length, attention[0].length);
     this.choose(this.sentence);
+    this.element.append(this.voice.element);
   }
 
   destroy() {
@@ -58,18 +60,21 @@ export class Timeline {
     this.position = 0;
     this.#buildTable();
     this.#show();
+    this.voice.say(t('spoken', this.told));
   }
 
   /** Shows what is expected in the place of a word of the translation. */
   look(position) {
     this.position = position;
     this.#show();
+    this.voice.say(t('spoken', this.told));
   }
 
   /** Shows a layer and a head, each a number or "average". */
   of(layer, head) {
     Object.assign(this, { layer, head });
     this.#show();
+    this.voice.say(t('spoken', this.told));
   }
 
   play() {
@@ -78,6 +83,8 @@ export class Timeline {
     this.#timer = setInterval(() => {
       this.goto(this.snapshot + 1);
       if (this.snapshot === this.payload.snapshots.length - 1) this.pause();
+      // A reader who listens hears a moment that was chosen or stopped at, not every one that goes by.
+      if (!this.#timer) this.#tellMoment();
     }, PACE);
     this.#showPlaying();
   }
@@ -95,14 +102,33 @@ export class Timeline {
     return { step, weights: weights(this.payload, this), next };
   }
 
+  /** What is on show at the chosen word, in words. */
+  get told() {
+    const { next, weights: rows } = this.values();
+    const { src, tgt } = this.payload.sentences[this.sentence];
+    const row = rows[this.position];
+    const most = row.indexOf(Math.max(...row));
+    return { word: tgt[this.position], expected: next[0][0], share: share(next[0][1]), source: src[most], weight: share(row[most]) };
+  }
+
   // ---- showing ----
+
+  #press() {
+    if (!this.#timer) return this.play();
+    this.pause();
+    return this.#tellMoment();
+  }
+
+  #tellMoment() {
+    this.voice.say(t('spoken_moment', { moment: this.moment.textContent, said: t('spoken', this.told) }));
+  }
 
   #build(root, nLayers, nHeads) {
     const { sentences, snapshots, model } = this.payload;
     const title = t('title', { model });
     const options = sentences.map(({ src, tgt }, i) => h('option', { value: i }, `${src.join(' ')} → ${tgt.join(' ')}`));
     this.select = h('select', { on: { change: () => this.choose(Number(this.select.value)) } }, ...options);
-    this.button = h('button.icon', { type: 'button', on: { click: () => (this.#timer ? this.pause() : this.play()) } });
+    this.button = h('button.icon', { type: 'button', on: { click: () => this.#press() } });
     this.slider = h('input.tl-slider', {
       type: 'range',
       min: 0,
@@ -113,12 +139,13 @@ export class Timeline {
         input: () => {
           this.pause();
           this.goto(Number(this.slider.value));
+          this.voice.later(t('spoken', this.told)); // the moment is the slider's own value
         },
       },
     });
     this.moment = h('b');
     this.loss = h('span.hint');
-    this.live = h('div.unseen', { role: 'status' });
+    this.voice = new Voice();
     const numbers = (n) => [...Array.from({ length: n }, (_, i) => [i, String(i)]), [AVERAGE, t('average')]];
     this.layers = new Choice(t('layer'), numbers(nLayers), (layer) => this.of(layer, this.head));
     this.heads = new Choice(t('head'), numbers(nHeads), (head) => this.of(this.layer, head));
@@ -154,7 +181,6 @@ export class Timeline {
         ),
         h('div', {}, this.heading, this.hint, h('ol.tr-bars', {}, ...this.bars.map(({ item }) => item))),
       ),
-      this.live,
     );
     root.append(this.element);
     this.#showPlaying();
@@ -213,19 +239,6 @@ export class Timeline {
       });
     });
     this.#showNext(next);
-    const { src, tgt } = this.payload.sentences[this.sentence];
-    const most = best[this.position];
-    setText(
-      this.live,
-      t('spoken', {
-        moment,
-        word: tgt[this.position],
-        expected: next[0][0],
-        share: share(next[0][1]),
-        source: src[most],
-        weight: share(rows[this.position][most]),
-      }),
-    );
     this.host.dispatchEvent(
       new CustomEvent('stepformer:change', { bubbles: true, composed: true, detail: { step, sentence: this.sentence, position: this.position } }),
     );
@@ -256,8 +269,6 @@ export class Timeline {
     this.button.replaceChildren(icon(playing ? PAUSE : PLAY));
     for (const attribute of ['aria-label', 'title']) setAttribute(this.button, attribute, name);
     setAttribute(this.host, 'data-playing', playing);
-    // A reader who listens hears a moment that was chosen, not every one that goes by.
-    setAttribute(this.live, 'aria-live', playing ? 'off' : 'polite');
   }
 }
 

@@ -26,7 +26,7 @@ export class AblationView {
     });
     const others = model.program.breaks.filter(({ name }) => !model.heads.has(name));
     this.others = others.map(({ name }) => h('label', {}, box(name, t('ablate_positions')), t('ablate_positions')));
-    this.told = h('p', { role: 'status' });
+    this.told = h('p');
     const useAll = () => {
       for (const input of this.boxes.values()) input.checked = true;
       changed();

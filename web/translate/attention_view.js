@@ -1,7 +1,7 @@
 /** Cross-attention, drawn as lines between the written words and those of the source, and as a table. */
 import { h, setAttribute } from '../player/dom.js';
 import { format } from '../tensor.js';
-import { Choice, section, strength, svg } from './parts.js';
+import { Choice, section, share, strength, svg } from './parts.js';
 import { t } from './text.js';
 
 const ROW = 28;
@@ -12,9 +12,9 @@ const FAINTEST = 0.02;
 export class AttentionView {
   /**
    * @param {{nLayers: number, nHeads: number}} sizes
-   * @param {(position: number) => void} choose
+   * @param {{choose: (position: number) => void, say: (text: string) => void}} actions
    */
-  constructor({ nLayers, nHeads }, choose) {
+  constructor({ nLayers, nHeads }, { choose, say }) {
     this.choose = choose;
     /** The last layer, all heads: there it resembles an alignment most. */
     this.layer = nLayers - 1;
@@ -24,6 +24,7 @@ export class AttentionView {
     const pick = (what) => (value) => {
       this[what] = value;
       this.#draw();
+      say(this.told);
     };
     this.layers = new Choice(t('layer'), options(nLayers), pick('layer'));
     this.heads = new Choice(t('head'), options(nHeads), pick('head'));
@@ -69,6 +70,14 @@ export class AttentionView {
         return cells.reduce((sum, x) => sum + x, 0) / cells.length;
       }),
     );
+  }
+
+  /** What the chosen word looks at most, as a sentence. */
+  get told() {
+    const { source, target, position } = this.view;
+    const row = this.weights()[position];
+    const most = row.indexOf(Math.max(...row));
+    return t('spoken_link', { target: target[position], source: source[most], weight: share(row[most]) });
   }
 
   #draw() {

@@ -7,19 +7,24 @@ import { BOS, EOS, UNK } from './tokenizer.js';
 
 export class CompareView {
   /**
-   * @param {{model: import('./model.js').Model, compute: (target: number[]) => Float64Array[]}} parts
+   * @param {{model: import('./model.js').Model, compute: (target: number[]) => Float64Array[], say: (text: string) => void}} parts
    *   `compute`: the probabilities of the next word at each position of a target
    */
-  constructor({ model, compute }) {
+  constructor({ model, compute, say }) {
     Object.assign(this, { model, compute });
     this.input = h('input.wm-text', {
       type: 'text',
       lang: 'zh',
       autocomplete: 'off',
       maxlength: 200,
-      on: { input: () => this.#draw() },
+      on: {
+        input: () => {
+          this.#draw();
+          say(this.sum.textContent);
+        },
+      },
     });
-    this.sum = h('p', { role: 'status' });
+    this.sum = h('p');
     this.body = h('tbody');
     this.table = h(
       'div.tr-scroll',

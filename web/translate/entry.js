@@ -1,12 +1,14 @@
 /** Where the sentence is typed: the field, what may come next, the examples, and how the model reads it. */
+import { COMMA } from '../language.js';
 import { h, setAttribute } from '../player/dom.js';
 import { suggestions } from '../word_map/spelling.js';
 import { button } from './parts.js';
 import { t } from './text.js';
-import { BOS, Tokenizer, UNK } from './tokenizer.js';
+import { BOS, steering, Tokenizer, UNK } from './tokenizer.js';
 
 const MOST_CHIPS = 10;
 const MOST_UNKNOWN = 5;
+const MOST_LEFT_OUT = 10;
 /** Longer words are shown shortened. */
 const MOST_LETTERS = 24;
 /** Longer texts are not cut into words while they are typed. */
@@ -27,10 +29,11 @@ export class Entry {
       autocomplete: 'off',
       autocapitalize: 'sentences',
       spellcheck: 'false',
+      'aria-describedby': 'near notice',
       on: { input: () => this.#typed() },
     });
     this.reading = h('p.tr-reading');
-    this.near = h('div.tr-near');
+    this.near = h('div.tr-near', { id: 'near' });
     this.chips = h('div.tr-chips', { role: 'group' });
     const form = h(
       'form.wm-form',
@@ -91,16 +94,31 @@ export class Entry {
       }),
     );
     const unknown = [...new Set(words.filter((_, i) => ids[i] === UNK))].slice(0, MOST_UNKNOWN);
-    this.near.replaceChildren(...unknown.map((word) => this.#nearest(word)));
+    const all = [...this.#leftOut(), ...unknown.map((word) => this.#nearest(word))];
+    this.near.replaceChildren(...all.map(({ element }) => element));
+    /** What was left out and the unknown words, in words. */
+    this.told = all.map(({ said }) => said).join(' ');
+  }
+
+  /** What no model reads and nobody sees: it is named by its number. */
+  #leftOut() {
+    const signs = this.tooLong ? [] : steering(this.input.value).slice(0, MOST_LEFT_OUT);
+    if (!signs.length) return [];
+    const codes = signs.map((sign) => `U+${sign.codePointAt(0).toString(16).toUpperCase().padStart(4, '0')}`);
+    const said = t('left_out', { signs: codes.join(COMMA) });
+    return [{ said, element: h('p', {}, said) }];
   }
 
   /** The known words that an unknown one may have meant. */
   #nearest(word) {
     const known = this.tokenizer.vocabulary.slice(UNK + 1);
-    const found = word.length > MOST_LETTERS ? [] : suggestions(word.toLowerCase(), known);
-    if (!found.length) return h('p', {}, t('unknown_alone', { word: shortened(word) }));
+    // A single letter or sign is nearly like every other.
+    const found = word.length > MOST_LETTERS || !/[\p{L}\p{N}]{2}/u.test(word) ? [] : suggestions(word.toLowerCase(), known);
+    const said = t(found.length ? 'spoken_near' : 'unknown_alone', { word: shortened(word), words: found.join(COMMA) });
+    if (!found.length) return { said, element: h('p', {}, said) };
     const mend = (other) => button(other, () => this.#mend(word, other));
-    return h('p', {}, t('near', { word: shortened(word) }), ' ', ...found.flatMap((other) => [mend(other), ' ']));
+    const parts = found.flatMap((other) => [mend(other), ' ']);
+    return { said, element: h('p', {}, t('near', { word: shortened(word) }), ' ', ...parts) };
   }
 
   /** Puts another word in the place of an unknown one, and leaves the rest as it was typed. */

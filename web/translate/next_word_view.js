@@ -1,4 +1,5 @@
 /** The most probable next words at a position, as bars; each is a button that writes it there. */
+import { COMMA } from '../language.js';
 import { h, setText } from '../player/dom.js';
 import { section, share } from './parts.js';
 import { largest } from './search.js';
@@ -6,6 +7,7 @@ import { t } from './text.js';
 import { UNK, EOS } from './tokenizer.js';
 
 const MOST = 6;
+const SPOKEN = 2;
 
 export class NextWordView {
   /** @param {(word: number) => void} write */
@@ -23,6 +25,9 @@ export class NextWordView {
     setText(this.heading, title);
     setText(this.hint, t('next_hint', { prefix }));
     const best = largest(row, MOST);
+    const likely = best.slice(0, SPOKEN).map((word) => t('spoken_share', { word: word === EOS ? t('end') : words[word], share: share(row[word]) }));
+    /** The most probable words, as a sentence. */
+    this.told = t('spoken_next', { prefix, words: likely.join(COMMA) });
     if (!best.includes(chosen)) best.splice(-1, 1, chosen);
     const rest = row.reduce((sum, x, word) => sum + (best.includes(word) ? 0 : x), 0);
     this.list.replaceChildren(

@@ -8,6 +8,13 @@ const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\ufe00-\ufe0f\u{e0100}-\u{e01ef}\u034f\u115f\
 const APOSTROPHES = /(?<=[A-Za-z\u00c0-\u024f])[\u2018\u2019\u02bc\uff07](?=[A-Za-z\u00c0-\u024f])/g;
 const FULL_WIDTH = /[\uff10-\uff19\uff21-\uff3a\uff41-\uff5a]/g;
 
+const STEERING = /[\p{Cc}\p{Cs}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+
+/** What a text holds that does something instead of being read, each once: control characters and marks of direction. */
+export function steering(text) {
+  return [...new Set(text.replace(SPACES, '').match(STEERING))];
+}
+
 /** A sentence as the tokenizers read it. */
 export function normalise(text) {
   return text

@@ -4,6 +4,7 @@
  */
 import forms from '../forms.css';
 import { h, keepKeys, setAttribute, setText } from '../player/dom.js';
+import { Voice } from '../player/voice.js';
 import { needList, needObject, needText } from '../program.js';
 import { format } from '../tensor.js';
 import { AblationView } from './ablation_view.js';
@@ -13,7 +14,7 @@ import { Entry, MOST_CHARACTERS } from './entry.js';
 import { Model } from './model.js';
 import { NextWordView } from './next_word_view.js';
 import { button, Choice } from './parts.js';
-import { ALPHA, BEAM_SIZE, beam, greedy } from './search.js';
+import { ALPHA, BEAM_SIZE, beam, greedy, lengthPenalty, wordsOf } from './search.js';
 import style from './style.css';
 import { t } from './text.js';
 import { BOS, EOS } from './tokenizer.js';
@@ -77,6 +78,7 @@ export class Translator {
   async load() {
     if (this.model) return this.model;
     this.#say(t('loading'));
+    this.voice.say(t('loading'));
     const data = await this.loadData(this.payload.data).catch(({ message }) => {
       throw new Error(t('load_failed', { reason: message }));
     });
@@ -99,6 +101,7 @@ export class Translator {
       stop();
       const words = model.src.tokens(text);
       const source = model.source(text);
+      this.unknown = this.entry.told;
       const example = this.payload.examples.find((one) => one.source === text.trim());
       await this.#search({ text, words, source, prefix: [BOS] }, stop);
       this.compare.show({ ...this.#own(), reference: example?.target ?? '' });
@@ -149,6 +152,24 @@ export class Translator {
     setText(this.openHint, t('open_hint', { number: this.position + 1, prefix: this.#prefixText() }));
     this.host.setAttribute('data-position', this.position);
     return target;
+  }
+
+  /** Shows a beginning that the beam weighed, a node of `result.found.steps`, as if the model had written it. */
+  look(node) {
+    const { source, prefix, without, found } = this.result;
+    if (found !== this.tree.found) return; // a newer search has begun
+    const written = wordsOf(node);
+    const ids = node.finished ? written.slice(0, -1) : written;
+    const target = [...prefix, ...ids];
+    const view = this.model.view(source, target, without);
+    if (!node.finished) view.probabilities.pop();
+    const normalised = node.score / lengthPenalty(written.length, this.#settings.alpha);
+    const hypothesis = found.hypotheses.some((one) => wordsOf(one.node).join() === written.join());
+    const best = { ids, score: node.score, normalised, finished: node.finished };
+    Object.assign(this.result, { target, view, best, beginning: !hypothesis });
+    this.tree.mark(node);
+    this.#chooseAndTell(view.probabilities.length - 1);
+    this.compare.show({ ...this.#own(), reference: null });
   }
 
   /** Opens the program in the player, as it predicts the chosen word. */
@@ -229,25 +250,44 @@ export class Translator {
     await this.#compareWithWhole(stop);
     setAttribute(this.results, 'hidden', false);
     this.tree.show(found.steps ? found : null);
-    this.choose(Math.min(prefix.length - 1, view.probabilities.length - 1));
+    this.#keepingFocus(() => this.choose(Math.min(prefix.length - 1, view.probabilities.length - 1)));
     this.compare.show({ ...this.#own(), reference: null });
-    setText(this.live, t(best.finished ? 'spoken' : 'spoken_cut', { text: this.#text() }));
+    this.#tell();
+  }
+
+  /** Says what was found, after the words that the model cannot read. */
+  #tell() {
+    const { best, whole } = this.result;
+    const text = this.#text();
+    const key = whole === text ? 'ablate_same' : !best.finished ? 'spoken_cut' : whole === null ? 'spoken' : 'spoken_without';
+    this.voice.say([this.unknown, t(key, { text, whole })].join(' ').trim());
+    this.unknown = '';
+  }
+
+  /** Does something that may take away the button with the focus; the one for the word of the same place has it then. */
+  #keepingFocus(act) {
+    const root = this.element.getRootNode();
+    const at = root.activeElement;
+    const place = at?.closest('.tr-bars, details');
+    act();
+    if (!at || at.checkVisibility()) return;
+    (place?.querySelector('[aria-pressed=true], summary') ?? this.words.children[this.position]).focus();
   }
 
   /** What the parts that are away have changed. */
   async #compareWithWhole(stop) {
     const { source, prefix, end, without } = this.result;
-    let told = '';
+    let whole = null;
     if (without.length && !end) {
       const { search, size, alpha } = this.#settings;
       const next = (ids) => this.model.next(source, ids);
       const maxLen = this.model.limit(source, prefix);
-      const whole = await { greedy, beam }[search](next, { maxLen, prefix, alpha, size });
+      const found = await { greedy, beam }[search](next, { maxLen, prefix, alpha, size });
       stop();
-      const text = this.model.tgt.decode([...prefix, ...whole.hypotheses[0].ids]);
-      told = t(text === this.#text() ? 'ablate_same' : 'ablate_whole', { text });
+      whole = this.model.tgt.decode([...prefix, ...found.hypotheses[0].ids]);
     }
-    this.ablation.show(told);
+    this.result.whole = whole;
+    this.ablation.show(whole === null ? '' : t(whole === this.#text() ? 'ablate_same' : 'ablate_whole', { text: whole }));
   }
 
   #own() {
@@ -258,9 +298,9 @@ export class Translator {
 
   #build(root) {
     this.entry = new Entry(this.payload, { submit: (text) => this.translate(text) });
-    this.notice = h('div.notice', { role: 'alert' });
-    this.progress = h('p.hint', { role: 'status' });
-    this.live = h('div.unseen', { 'aria-live': 'polite', role: 'status' });
+    this.notice = h('div.notice', { role: 'alert', id: 'notice' });
+    this.progress = h('p.hint');
+    this.voice = new Voice();
     this.results = h('div.tr-results', { hidden: true });
     this.element = h(
       'div.exercise.tr',
@@ -270,7 +310,7 @@ export class Translator {
       this.notice,
       this.progress,
       this.results,
-      this.live,
+      this.voice.element,
     );
     root.append(this.element);
   }
@@ -292,12 +332,20 @@ export class Translator {
       h('label', {}, t('beam_size'), this.size),
       h('label', {}, t('alpha'), this.alpha),
     );
-    this.attention = new AttentionView({ nLayers: model.crossAttentions.length, nHeads: model.nHeads }, (i) => this.choose(i));
+    this.attention = new AttentionView(
+      { nLayers: model.crossAttentions.length, nHeads: model.nHeads },
+      { choose: (i) => this.#chooseAndTell(i), say: (text) => this.voice.say(text) },
+    );
     this.nextWord = new NextWordView((word) => this.write(word));
-    this.tree = new TreeView({ text: (ids) => model.tgt.decode([...this.result.prefix, ...ids]), word: (id) => model.tgt.vocabulary[id] });
+    this.tree = new TreeView({
+      text: (ids) => model.tgt.decode([...this.result.prefix, ...ids]),
+      word: (id) => model.tgt.vocabulary[id],
+      look: (node) => this.look(node),
+    });
     this.compare = new CompareView({
       model,
       compute: (target) => model.view(this.result.source, target, this.ablation.without).probabilities,
+      say: (text) => this.voice.later(text),
     });
     this.ablation = new AblationView(model, () => this.again());
     this.openHint = h('p.hint');
@@ -347,7 +395,7 @@ export class Translator {
 
   /** The written words, each of them a button that chooses its position. */
   #showTranslation() {
-    const { text, prefix, target, best } = this.result;
+    const { text, prefix, target, best, beginning } = this.result;
     const set = prefix.length - 1;
     setText(this.asked, text.trim());
     this.words.replaceChildren(
@@ -362,16 +410,22 @@ export class Translator {
     const { score, normalised, finished } = best;
     const told = [];
     if (set) told.push(t('forced', { count: set }));
-    if (!finished) told.push(t('cut', { count: target.length - 1 }));
+    if (beginning) told.push(t('beginning'));
+    else if (!finished) told.push(t('cut', { count: target.length - 1 }));
     if (score !== undefined && !set)
-      told.push(t('scored', { probability: likely(score), score: format(score), normalised: format(normalised) }));
+      told.push(t(beginning ? 'beginning_scored' : 'scored', { probability: likely(score), score: format(score), normalised: format(normalised) }));
     setText(this.told, told.join(' '));
     setAttribute(this.free, 'hidden', !set);
   }
 
   #chooseAndFocus(i) {
-    this.choose(i);
+    this.#chooseAndTell(i);
     this.words.children[this.position].focus();
+  }
+
+  #chooseAndTell(i) {
+    this.choose(i);
+    this.voice.say(t('spoken_place', { expected: this.nextWord.told, looks: this.attention.told }));
   }
 
   /** The words that the rows predict: the written ones, and the end if it was written. */

@@ -1,8 +1,8 @@
 /** What a reader may ask for: a word, or a sum of words such as "king − man + woman". */
 import { plain } from './spelling.js';
 
-/** Signs stand between spaces, so that a hyphen within a word is part of it. The minus signs are all of them. */
-const SIGN = /(?:^|\s)([+\-−–－＋])(?=\s|$)/;
+/** Signs stand after a space, so that a hyphen within a word is part of it. The minus signs are all of them. */
+const SIGN = /(?:^|\s)([+\-−–－＋])(?=\s|$|\p{L})/u;
 
 /**
  * @param {string} text

@@ -21,6 +21,9 @@ export const TEXT = {
   empty: 'Type a word first.',
   unknown: '“{word}” is not among the {count} words here. ',
   near: 'Spelt nearly like it: ',
+  spoken: 'Nearest to {query}: {words}.',
+  spoken_near: '{word} {cosine}',
+  spoken_spelt: 'Spelt nearly like it: {words}. ',
   zero: 'In {query} everything cancels out, so there is no direction left to compare.',
 };
 

@@ -3,8 +3,9 @@
  * nearest. Everything is computed by the program in the payload; here it is only asked, sorted and drawn.
  */
 import forms from '../forms.css';
-import { count } from '../language.js';
-import { h, keepKeys, setText } from '../player/dom.js';
+import { COMMA, count } from '../language.js';
+import { h, keepKeys, setAttribute, setText } from '../player/dom.js';
+import { Voice } from '../player/voice.js';
 import { needText, parseProgram } from '../program.js';
 import { format, fromNested } from '../tensor.js';
 import { readExpression, writeExpression } from './expression.js';
@@ -17,6 +18,7 @@ export const FORMAT = 'stepformer.word_map/1';
 const SVG = 'http://www.w3.org/2000/svg';
 const NEAREST = 8;
 const DRAWN_NEAREST = 3;
+const SPOKEN_NEAREST = 3;
 const MARGIN = 16;
 
 export class WordMap {
@@ -45,6 +47,7 @@ export class WordMap {
     this.observer = new ResizeObserver(() => this.#draw());
     this.observer.observe(this.figure);
     this.ask(payload.start);
+    this.element.append(this.voice.element);
   }
 
   destroy() {
@@ -66,8 +69,11 @@ export class WordMap {
     this.input.value = writeExpression(terms);
     const typed = terms.map(({ word }) => word);
     this.#kept = [...new Set([...typed, ...this.#kept])];
-    this.#say('');
-    this.#show();
+    this.#keepingFocus(() => {
+      this.#write();
+      this.#show();
+    });
+    this.#tell();
     return this.nearest;
   }
 
@@ -76,31 +82,37 @@ export class WordMap {
     this.#allow = on;
     this.box.checked = on;
     this.#run(this.#asked);
-    this.#show();
+    this.#keepingFocus(() => this.#show());
+    this.#tell();
   }
 
   /** Loads the whole table, then asks again what could not be answered. */
   async load(pending = this.input.value) {
     if (this.words.length === this.payload.total) return;
-    this.loader.disabled = true;
+    // A button that is disabled loses the focus, and with it the reader their place.
+    if (this.loader.hasAttribute('aria-disabled')) return;
+    setAttribute(this.loader, 'aria-disabled', 'true');
     setText(this.loader, t('loading'));
+    this.voice.say(t('loading'));
     try {
       this.#take(parseProgram(withTable(this.payload.program, await this.loadData('vectors'))));
-      this.loader.hidden = true;
       this.#run(this.#asked);
-      this.#show();
+      this.#keepingFocus(() => {
+        this.loader.hidden = true;
+        this.#show();
+      });
       if (pending.trim()) this.ask(pending);
+      else this.#tell();
     } catch (error) {
       this.#say(t('load_failed', { reason: error.message }));
     }
-    this.loader.disabled = false;
+    setAttribute(this.loader, 'aria-disabled', null);
     setText(this.loader, t('load', { count: count(this.payload.total) }));
   }
 
   /** Takes the reader's words off the map. */
   clear() {
     this.#kept = [];
-    this.#say('');
     this.ask(this.payload.start);
     this.input.focus();
   }
@@ -153,9 +165,11 @@ export class WordMap {
       autocomplete: 'off',
       autocapitalize: 'none',
       spellcheck: 'false',
+      'aria-describedby': 'notice',
     });
     this.box = h('input', { type: 'checkbox', on: { change: () => this.allow(this.box.checked) } });
-    this.notice = h('div.notice', { role: 'status' });
+    this.notice = h('div.notice', { id: 'notice' });
+    this.voice = new Voice();
     this.loader = h('button.text', { type: 'button', on: { click: () => this.load() } });
     setText(this.loader, t('load', { count: count(this.payload.total) }));
     const clear = h('button.text', { type: 'button', on: { click: () => this.clear() } }, t('clear'));
@@ -186,7 +200,7 @@ export class WordMap {
       h('style', {}, forms + style),
       form,
       this.notice,
-      h('div.wm-main', {}, this.figure, h('div.wm-near', { 'aria-live': 'polite' }, this.heading, this.list)),
+      h('div.wm-main', {}, this.figure, h('div.wm-near', {}, this.heading, this.list)),
       h('div.wm-tools', {}, this.loader, clear),
       h(
         'details',
@@ -198,27 +212,55 @@ export class WordMap {
     root.append(this.element);
   }
 
-  #say(...parts) {
-    this.notice.replaceChildren(...parts.filter(Boolean));
+  /** Writes a message, or none, above the map. */
+  #write(...parts) {
+    this.notice.replaceChildren(...parts);
+    setAttribute(this.input, 'aria-invalid', parts.length > 0 && 'true');
+  }
+
+  /** Says what is wrong. Nothing else changes. */
+  #say(text, ...parts) {
+    this.#keepingFocus(() => this.#write(...(parts.length ? parts : [text])));
+    this.voice.say(text);
     return null;
+  }
+
+  /** Tells who does not see the list what begins it. */
+  #tell() {
+    const nearest = this.nearest.slice(0, SPOKEN_NEAREST).map(([word, cosine]) => t('spoken_near', { word, cosine: format(cosine) }));
+    this.voice.say(t('spoken', { query: writeExpression(this.#asked), words: nearest.join(COMMA) }));
+  }
+
+  /** Does something that may take away the button with the focus; the same word in the same place has it then, or the first. */
+  #keepingFocus(act) {
+    const root = this.element.getRootNode();
+    const at = root.activeElement;
+    const place = at?.closest('tbody') ?? this.list;
+    act();
+    if (!at || at.checkVisibility()) return;
+    const buttons = [...place.querySelectorAll('button')];
+    (buttons.find((one) => one.textContent === at.textContent) ?? buttons[0] ?? this.input).focus();
   }
 
   /** Says which words are unknown, what is spelt like them, and that there are more. Nothing else changes. */
   #unknown(text, unknown) {
     this.input.value = text;
+    const said = [];
     const parts = unknown.flatMap((word) => {
-      const near = suggestions(word, this.words).map((other) => {
+      const words = { word: word.length > 60 ? `${word.slice(0, 60)}…` : word, count: count(this.words.length) };
+      const found = suggestions(word, this.words);
+      said.push(t('unknown', words), found.length ? t('spoken_spelt', { words: found.join(COMMA) }) : '');
+      const near = found.map((other) => {
         const mended = readExpression(text).map((term) => (term.word === word ? { ...term, word: other } : term));
         return this.#button(other, writeExpression(mended));
       });
-      const words = { word: word.length > 60 ? `${word.slice(0, 60)}…` : word, count: count(this.words.length) };
       return [h('p', {}, t('unknown', words), ...(near.length ? [t('near'), ...near] : []))];
     });
     if (!this.loader.hidden) {
       const load = { type: 'button', on: { click: () => this.load(text) } };
       parts.push(h('button.text', load, t('load', { count: count(this.payload.total) })));
     }
-    return this.#say(h('div', {}, ...parts));
+    return this.#say(said.join('').trim(), h('div', {}, ...parts));
   }
 
   #button(word, text = word) {
@@ -289,7 +331,7 @@ export class WordMap {
 
   #mark({ x, y, word, kind }, place) {
     const group = svg('g', { class: `wm-point wm-${kind}` }, svg('title', {}, word));
-    group.append(svg('circle', { cx: x, cy: y, r: 10, class: 'wm-reach' }), svg('circle', { cx: x, cy: y, r: kind === 'first' ? 3 : 4.5, class: 'wm-dot' }));
+    group.append(svg('circle', { cx: x, cy: y, r: 12, class: 'wm-reach' }), svg('circle', { cx: x, cy: y, r: kind === 'first' ? 3 : 4.5, class: 'wm-dot' }));
     if (place) group.append(svg('text', { x: place.x, y: place.y, 'text-anchor': place.anchor }, word));
     // With the keyboard, the buttons of the list and of the table do the same.
     if (kind !== 'sum') group.addEventListener('click', () => this.ask(word));

@@ -15,6 +15,8 @@ WIDTH, HEIGHT = 480, 632
 ENCODER, DECODER = 119, 361
 SIDE = {ENCODER: 22, DECODER: 458}
 BLOCK_WIDTH = 174
+# What a finger hits of a block is so high at least: 24 pixels on a phone, and no two of them meet.
+REACH = 36
 
 # Everything a translator needs.
 TEXT = {
@@ -261,9 +263,11 @@ def shape(block: Block) -> str:
         return f'<circle class="plate edge" cx="{x}" cy="516" r="13"/><path class="wave" d="{wave}"/>' + label
     left = block.centre - BLOCK_WIDTH // 2
     rect = f'x="{left}" y="{block.top}" width="{BLOCK_WIDTH}" height="{block.height}" rx="6"'
+    room = max(REACH - block.height, 0)
+    reach = f'x="{left}" y="{block.top - room / 2:g}" width="{BLOCK_WIDTH}" height="{block.height + room}"'
     first = block.top + block.height / 2 + 5 - 9 * (len(block.lines) - 1)
     lines = [text(block.centre, int(first + 18 * i), line) for i, line in enumerate(block.lines)]
-    return f'<rect class="plate edge" {rect}/>' + " ".join(lines)
+    return f'<rect class="reach" {reach}/><rect class="plate edge" {rect}/>' + " ".join(lines)
 
 
 def linked(name: str, target: tuple[str, str] | None, lit: bool) -> str:

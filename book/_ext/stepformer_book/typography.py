@@ -1,9 +1,10 @@
-"""Keep punctuation with the formula before it; a browser may otherwise begin the next line with a full stop."""
+"""Keep together what a browser would break: a formula and the full stop after it, and a shape in a narrow table."""
 
 import re
 
 from docutils import nodes
 
+SHAPE = re.compile(r"(?<=\w) × (?=\w)")
 CLOSING = re.compile(r"[.,;:!?)\]’”…]+")
 
 
@@ -19,6 +20,15 @@ def keep_punctuation(app, doctree) -> None:
             parent[place] = nodes.inline("", "", formula, nodes.Text(closing[0]), classes=["unbroken"])
 
 
+def keep_shapes(app, doctree) -> None:
+    """Let no shape in a table, such as 4 × 6, be broken."""
+    for entry in doctree.findall(nodes.entry):
+        for text in list(entry.findall(nodes.Text)):
+            if SHAPE.search(text):
+                text.parent.replace(text, nodes.Text(SHAPE.sub("\u00a0×\u00a0", text)))
+
+
 def setup(app) -> None:
     """Run on every page after it is read."""
     app.connect("doctree-read", keep_punctuation)
+    app.connect("doctree-read", keep_shapes)
