@@ -85,12 +85,14 @@ def _config(options: argparse.Namespace) -> Any:
         config = Config.preset(options.preset)
     elif options.config is not None:
         config = Config.from_toml(options.config)
-    elif options.resume and options.out is not None:
+    elif options.resume is not False and options.out is not None:
         if not (options.out / CONFIG_FILE).is_file():
             raise ConfigError(f"{options.out} holds no training that could go on: it has no {CONFIG_FILE}.")
         config = Config.from_toml(options.out / CONFIG_FILE)
     else:
         raise ConfigError("say what to train: --preset small, --config FILE, or --resume --out DIR.")
+    if options.resume is not False and options.resume < 1:
+        raise ConfigError(f"--resume is {options.resume}; the steps are counted from 1.")
     settings = {}
     for one in options.settings:
         key, equals, value = one.partition("=")

@@ -83,13 +83,14 @@ class Log(Memory):
         Raises:
             CheckpointError: the file is shorter, or is no log.
         """
-        self._file.seek(0)
-        content = self._file.read(length)
-        if len(content) < length:
+        found = os.fstat(self._file.fileno()).st_size
+        if found < length:
             raise CheckpointError(
-                f"{self._path} has {len(content)} bytes, and the checkpoint was written when it had {length}: rows are "
+                f"{self._path} has {found} bytes, and the checkpoint was written when it had {length}: rows are "
                 "lost. Put the whole log back."
             )
+        self._file.seek(0)
+        content = self._file.read(length)
         try:
             return [json.loads(line) for line in content.splitlines()]
         except ValueError as error:

@@ -50,6 +50,7 @@ FIELDS: dict[str, Any] = {
     "data_sha256": str,
     "training_sha256": str,
 }
+COUNTS = ("epoch", "batch", "best_step", "waited", "log_length")
 
 
 class State(NamedTuple):
@@ -75,7 +76,7 @@ def steps_in(directory: Path) -> list[int]:
     """
     if not directory.is_dir():
         return []
-    matches = (re.fullmatch(r"step-(\d{8,})", path.name) for path in directory.iterdir())
+    matches = (re.fullmatch(r"step-(\d{8}|[1-9]\d{8,})", path.name) for path in directory.iterdir())
     return sorted(int(match[1]) for match in matches if match)
 
 
@@ -145,6 +146,9 @@ def read_state(path: Path) -> State:
     info = read_json(path / STATE_FILE, FORMAT, FIELDS)
     if path.name != path_of(path.parent, info["step"]).name:
         raise CheckpointError(f"{path / STATE_FILE}: step is {info['step']}; the folder is of another step.")
+    for name in COUNTS:
+        if info[name] < 0:
+            raise CheckpointError(f"{path / STATE_FILE}: {name} is {info[name]}; it must be 0 or more.")
     check_fields(path / STATE_FILE, info["config"], {"seed": int}, "config.")
     read_model(path)
     return State(info, read_arrays(path / TRAINING_FILE, info["training_sha256"]))

@@ -223,7 +223,7 @@ def _foreign(state: State, config: Config, data: TrainingData) -> str:
     try:
         told = _told(Config.from_dict(state.info["config"]), config)
     except ConfigError as error:
-        told = str(error)
+        told = str(error).removesuffix(".")
     if not told and state.info["data_sha256"] != data.sha256:
         told = "it was written while training on other data, the digests differ"
     return told
@@ -458,9 +458,11 @@ class Training:
         for name, parameter in zip(self._names, self._parameters, strict=True):
             for group in groups:
                 shape = () if group == "step" else tuple(parameter.shape)
-                if arrays[f"{group}/{name}"].shape != shape:
-                    found = arrays[f"{group}/{name}"].shape
-                    raise CheckpointError(f"{where}: {group}/{name} has shape {found}; the model needs {shape}.")
+                found = arrays[f"{group}/{name}"]
+                if found.shape != shape:
+                    raise CheckpointError(f"{where}: {group}/{name} has shape {found.shape}; the model needs {shape}.")
+                if found.dtype != np.float32:
+                    raise CheckpointError(f"{where}: {group}/{name} is {found.dtype}; it must be float32.")
 
         def values(group: str) -> list[torch.Tensor]:
             return [torch.from_numpy(arrays[f"{group}/{name}"].copy()).to(self._device) for name in self._names]

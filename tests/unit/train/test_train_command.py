@@ -121,6 +121,7 @@ def test_the_configuration_it_shows_is_one_that_it_takes(folder, capsys):
         (("--config", "tiny.toml", "--threads", "0"), "--threads is 0; it must be from 1 to 1,024"),
         (("--config", "tiny.toml", "--data", "none.tsv"), "data.source is 'none.tsv'; it must be"),
         (("--resume", "--out", "nowhere"), "nowhere holds no training that could go on"),
+        (("--config", "tiny.toml", "--resume", "0"), "--resume is 0; the steps are counted from 1"),
     ],
 )
 def test_settings_that_do_not_fit_end_with_2_and_say_why(folder, capsys, words, message):

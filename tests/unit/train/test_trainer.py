@@ -1,6 +1,7 @@
 """The training loop: the numbers are right, they are the same every time, and a stopped training loses nothing."""
 
 import functools
+import hashlib
 import json
 import os
 import shutil
@@ -14,6 +15,7 @@ import torch
 from helpers import fault
 from small_training import GRU, config, config_of, data
 
+from stepformer import params
 from stepformer.checkpoint import CheckpointError, load_model
 from stepformer.data.batches import Batches
 from stepformer.data.tokenizer import BOS, EOS, PAD
@@ -377,6 +379,11 @@ def flip(path):
     path.write_bytes(content)
 
 
+def edit(checkpoint, **changes):
+    path = checkpoint / "state.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
@@ -390,6 +397,10 @@ def flip(path):
         (lambda p: (p / "state.json").write_text('{"format": "stepformer.checkpoint/2"}'), "version 2; this version"),
         (lambda p: (p / "state.json").write_text('{"format": "stepformer.checkpoint/1"}'), "step is missing"),
         (lambda p: p.rename(p.with_name("step-00000011")), "step is 10; the folder is of another step"),
+        (lambda p: edit(p, epoch=-1), r"state\.json: epoch is -1; it must be 0 or more"),
+        (lambda p: edit(p, batch=-3), r"state\.json: batch is -3; it must be 0 or more"),
+        (lambda p: edit(p, log_length=-1), r"state\.json: log_length is -1; it must be 0 or more"),
+        (lambda p: edit(p, config={"seed": 0}), r"not of this training: .*tokens_per_batch\.(?= The)"),
     ],
 )
 def test_a_damaged_checkpoint_is_refused_and_the_one_before_it_offered_and_used(stopped, damage, message):
@@ -401,6 +412,30 @@ def test_a_damaged_checkpoint_is_refused_and_the_one_before_it_offered_and_used(
     run = train(config(), data(), stopped, resume=8)
     assert steps_of(run.rows) == uninterrupted()
     assert steps_of(read_log(stopped / "log.jsonl")) == steps_of(run.rows)
+
+
+def test_a_checkpoint_whose_arrays_are_of_another_type_is_refused(stopped):
+    path = stopped / "checkpoints" / "step-00000010"
+    arrays = params.load(path / "training.safetensors")[0]
+    name = next(name for name in arrays if name.startswith("exp_avg/"))
+    params.save(path / "training.safetensors", arrays | {name: arrays[name].astype("float64")})
+    edit(path, training_sha256=hashlib.sha256((path / "training.safetensors").read_bytes()).hexdigest())
+    with pytest.raises(CheckpointError, match=f"{name} is float64; it must be float32"):
+        train(config(), data(), stopped, resume=True)
+
+
+def test_a_log_that_is_said_to_be_longer_than_any_file_is_refused(stopped):
+    edit(stopped / "checkpoints" / "step-00000010", log_length=10**30)
+    with pytest.raises(CheckpointError, match="rows are lost"):
+        train(config(), data(), stopped, resume=True)
+
+
+def test_a_folder_that_is_only_named_like_a_checkpoint_is_left_alone(stopped):
+    """`step-000000007` has a digit too many: no checkpoint of ours is called so."""
+    other = stopped / "checkpoints" / "step-000000007"
+    other.mkdir()
+    assert steps_of(train(config(), data(), stopped, resume=True).rows) == uninterrupted()
+    assert other.is_dir()
 
 
 def test_where_no_checkpoint_is_whole_it_says_so(stopped):
