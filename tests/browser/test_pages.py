@@ -166,6 +166,28 @@ def test_search_finds_a_chapter(word, base, open_page):
     page.locator("#search-results li a[href*='05_attention']").first.wait_for()
 
 
+@pytest.mark.parametrize("word", ["attention", "source"])  # the map above a chapter says both as well
+def test_what_was_searched_for_is_marked_in_the_text(word, base, open_page):
+    page = open_page(f"{base}/chapters/05_attention.html?highlight={word}")
+    page.locator("article p span.highlighted").first.wait_for()
+
+
+def test_a_reader_who_lets_nothing_be_stored_can_search_and_choose_the_colours(base, open_page):
+    page = open_page("about:blank")
+    page.add_init_script("Object.defineProperty(window, 'localStorage', {configurable: true, get() { throw Error() }})")
+    page.goto(f"{base}/search.html?q=attention")
+    page.locator("#search-results li a[href*='05_attention']").first.wait_for()
+    page.wait_for_load_state("networkidle")  # it still reads the pages that it found
+    page.goto(f"{base}/chapters/05_attention.html")
+    page.wait_for_selector("html:not([data-scripts])", state="attached")
+    button = page.locator(".theme-switch-button:visible").first
+    modes = []
+    for _ in range(3):
+        button.click()
+        modes.append(page.get_attribute("html", "data-mode"))
+    assert sorted(modes) == ["auto", "dark", "light"]
+
+
 def test_the_landing_page_is_where_the_site_opens(base, open_page):
     page = open_page(f"{base}/index.html")
     page.wait_for_url("**/book/intro.html")

@@ -27,6 +27,13 @@ EARLY_FONTS = (
     'if (location.protocol !== "file:") for (const href of %(fonts)s) document.head.append(Object.assign('
     'document.createElement("link"), { rel: "preload", as: "font", type: "font/woff2", crossOrigin: "", href }));'
 )
+# Where a reader lets no site store anything, asking is an error; the theme and the search stop there. Until the page is
+# left, they may store in it.
+STORAGE = (
+    'try { localStorage; } catch { const kept = new Map(); Object.defineProperty(window, "localStorage", { value: { '
+    "getItem: (key) => kept.get(key) ?? null, setItem: (key, value) => kept.set(key, String(value)), "
+    "removeItem: (key) => kept.delete(key) } }); }"
+)
 # In the order of the page, once there is text to read; in a tab that is not drawn, such as one behind others, after a
 # while. `data-scripts` says that they have not all run.
 LATE_SCRIPTS = """<script>
@@ -40,8 +47,8 @@ LATE_SCRIPTS = """<script>
     scripts.at(-1).onload = scripts.at(-1).onerror = () => delete dataset.scripts;
     document.head.append(...scripts);
   };
-  new PerformanceObserver(load).observe({ type: "paint", buffered: true });
   addEventListener("load", () => setTimeout(load, 2000));
+  new PerformanceObserver(load).observe({ type: "paint", buffered: true });
 })(%s);
 </script>
 """
@@ -71,6 +78,11 @@ def with_early_fonts(page: str, up: str) -> str:
     """
     script = EARLY_FONTS % {"fonts": json.dumps([f"{up}_static/fonts/{font}.woff2" for font in FONTS])}
     return page.replace(CHARSET, f"{CHARSET}<script>{script}</script>", 1)
+
+
+def with_storage(page: str) -> str:
+    """Give scripts a storage, before the first of them asks for one, where the browser refuses it."""
+    return page.replace(CHARSET, f"{CHARSET}<script>{STORAGE}</script>", 1)
 
 
 def with_late_pictures(page: str) -> str:
@@ -111,7 +123,7 @@ def lighten(app, exception) -> None:
         page = EMPTY_SCRIPT.sub("", PRELOADED.sub("", page))
         if path.name not in SCRIPTS_FIRST:
             page = with_late_scripts(page, options)
-        page = with_early_fonts(page, "../" * (len(path.relative_to(site).parts) - 1))
+        page = with_storage(with_early_fonts(page, "../" * (len(path.relative_to(site).parts) - 1)))
         page = with_late_code(with_late_pictures(styles.put_in(page, path)))
         path.write_text(page, encoding="utf-8")
 
