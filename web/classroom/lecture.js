@@ -310,7 +310,8 @@ export class Lecture {
   /** How large the smallest numbers are at a scale, as a share of it; 0 where something would be out of sight. */
   #fits(scale) {
     const { stage, equation } = this.player;
-    const tooTall = stage.offsetHeight * scale > this.room.clientHeight;
+    // What hangs out of the stage, such as names of axes, counts as well.
+    const tooTall = stage.offsetHeight * scale > this.room.clientHeight || this.room.scrollHeight > this.room.clientHeight;
     if (tooTall || stage.scrollWidth > stage.clientWidth) return 0;
     if (equation.matrices.some(({ box }) => box.scrollWidth > box.clientWidth + 1)) return 0;
     return Math.min(...equation.matrices.map(({ size }) => SIZES[size] ?? 0));
