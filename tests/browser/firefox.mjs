@@ -20,11 +20,21 @@ class Watched {
     page.setDefaultTimeout(WAIT);
     const watched = Object.assign(new Watched(), { page, complaints: [], requests: [] });
     page.on('console', (message) => watched.complaints.push(`console ${message.type()}: ${message.text()}`));
-    page.on('pageerror', (error) => watched.complaints.push(`uncaught error: ${error.message}`));
+    // Firefox complains of a formula whose end has not come yet, where it lays the page out in the middle of one.
+    const early = 'Invalid markup: Incorrect number of children';
+    page.on('pageerror', ({ message }) => message.startsWith(early) || watched.complaints.push(`uncaught error: ${message}`));
     page.on('requestfailed', (request) => watched.complaints.push(`failed request: ${request.url()}`));
     page.on('request', (request) => watched.requests.push(request.url()));
     await page.setViewport({ width: 1280, height: 900 });
     await page.goto(address, { waitUntil: 'load' });
+    // Scripts come after the text, and elements are mounted in slices; until then the page moves under a click.
+    await page.waitForFunction(
+      (names) =>
+        !document.documentElement.hasAttribute('data-scripts') &&
+        [...document.querySelectorAll(names)].every((one) => one.matches('[data-ready], [data-error], [data-deferred]')),
+      {},
+      ELEMENTS,
+    );
     return watched;
   }
 
