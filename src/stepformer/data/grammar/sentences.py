@@ -47,7 +47,7 @@ def sentence(random: Random, phenomena: frozenset[str], nouns: Nouns, focus: str
     """
     for _ in range(ATTEMPTS):
         found = _attempt(random, phenomena, nouns, focus, n_clauses)
-        if found and focus in found.pair.phenomena and found.pair.phenomena <= phenomena:
+        if found:
             return found
     raise ValueError(
         f"No sentence of {n_clauses} clauses shows {focus!r} with the phenomena {sorted(phenomena)} alone; allow more."
@@ -77,6 +77,8 @@ def _attempt(random: Random, phenomena: frozenset[str], nouns: Nouns, focus: str
             joint = options[int(random.random() * len(options))]
         used.add(joint)
         english, chinese = JOINTS[joint](parts, random.random() < 0.5)
+    if focus not in used or not used <= phenomena:
+        return None
     return Sentence(_pair(english, chinese, parts[0] if n == 1 else None, used, n), tuple(uses))
 
 
