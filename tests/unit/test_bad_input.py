@@ -177,6 +177,10 @@ class TestCommandLine:
         assert cli.main(["trace", str(path)]) == 0
         assert "c = matmul(a, b)  (3, 0)" in capsys.readouterr().out
 
+    def test_an_empty_path_is_refused(self, capsys):
+        assert cli.main(["trace", ""]) == 2
+        assert "file is empty; give the path of a file, or - for standard input" in capsys.readouterr().err
+
     def test_names_do_not_steer_the_terminal(self, tmp_path, capsys):
         path = tmp_path / "program.json"
         steering = "\x1b]0;title\x07\r\n\u202e名"

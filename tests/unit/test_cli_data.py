@@ -112,6 +112,12 @@ def test_tokenize_learns_saves_and_loads(run, path, tmp_path):
     ("arguments", "stdin", "code", "message"),
     [
         (["check", "no/such/file.tsv"], b"", 1, "no/such/file.tsv: No such file"),
+        *(
+            ([name, ""], b"", 2, "file is empty; give the path of a file, or - for standard input")
+            for name in ("check", "clean", "tokenize")
+        ),
+        (["tokenize", "-", "--load", ""], b"", 2, "--load is empty; give the path of a file."),
+        (["tokenize", "-", "--save", ""], b"", 2, "--save is empty; give the path of a file."),
         (["tokenize", "-"], b"Tom\n\xff\n", 1, "line 2: bad encoding"),
         (["tokenize", "-", "--column", "1"], b"Tom\n", 1, "line 1: missing column"),
         (["tokenize", "-", "--load", "none.json"], b"", 1, "none.json: "),
@@ -199,8 +205,19 @@ def test_help_has_examples_and_they_are_understood(run, command):
         assert all(f"{word} " in run(words[0], "--help")[1] for word in words if word.startswith("--"))
 
 
-def test_help_says_what_the_exit_codes_mean(run):
-    assert re.search(r"exit codes: 0 .+1 .+2 ", run("--help")[1], flags=re.DOTALL)
+def test_help_says_what_the_exit_codes_mean(run, path):
+    told = " ".join(run("--help")[1].partition("exit codes: ")[2].split())
+    meaning = dict(re.findall(r"(\d) (\D+)", told))
+    assert meaning.keys() == {"0", "1", "2"}
+    for words, arguments in {
+        "all well": ("check", path),
+        "is missing": ("check", "none.tsv"),
+        "or broken": ("tokenize", "-"),
+        "check has found a line that does not fit": ("check", "-"),
+        "options that do not fit": ("check", path, "--most", "-1"),
+    }.items():
+        code = run(*arguments, stdin=BROKEN)[0]
+        assert words in meaning[str(code)], arguments
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a disk that is always full is Linux's")

@@ -123,6 +123,7 @@ def test_a_bad_line_is_named(folder, capsys, tmp_path, content, message):
     ("words", "code", "message"),
     [
         (("--model", "one", "--data", "missing.tsv"), 1, "missing.tsv: No such file"),
+        (("--model", "one", "--data", ""), 2, "--data is empty; give the path of a file"),
         (("--model", "nowhere", "--data", "PAIRS"), 1, "nowhere does not exist. It must be a model's folder"),
         (("--model", "one", "--data", "PAIRS", "--split", "random"), 2, "is a file of pairs and has no splits"),
         (("--model", "one", "--data", "hsk", "--split", "random"), 2, "HSK has no split 'random'"),

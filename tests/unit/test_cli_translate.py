@@ -192,10 +192,13 @@ def test_numbers_out_of_range_exit_with_2(capsys, option, value):
     assert f"{value!r} is not a" in capsys.readouterr().err
 
 
-def test_what_can_not_be_read_exits_with_1(translate, tmp_path, capsys, monkeypatch):
+def test_what_can_not_be_read_exits_with_1_and_an_empty_path_with_2(translate, tmp_path, capsys, monkeypatch):
     code, out, err = translate("--file", str(tmp_path / "missing.txt"))
     assert (code, out) == (1, "")
     assert "missing.txt: No such file" in err
+    code, out, err = translate("--file", "")
+    assert (code, out) == (2, "")
+    assert "--file is empty; give the path of a file" in err
     monkeypatch.undo()
     assert cli.main(["translate", "Tom", "--model", str(tmp_path / "nothing")]) == 1
     assert "nothing does not exist" in capsys.readouterr().err

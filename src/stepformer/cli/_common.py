@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 from stepformer.data.text import visible
 
-__all__ = ["InputError", "UsageError", "open_input", "print_json", "visible", "write_utf8"]
+__all__ = ["InputError", "UsageError", "check_path", "open_input", "print_json", "visible", "write_utf8"]
 
 
 class InputError(Exception):
@@ -37,19 +37,37 @@ def write_utf8() -> None:
         sys.stdout.reconfigure(encoding="utf-8", newline="\n")
 
 
+def check_path(argument: str, path: str | None, wanted: str = "the path of a file") -> None:
+    """Refuse an empty path: a variable of the shell that was never set leaves one, and `Path` takes it for this folder.
+
+    Args:
+        argument: what the command line calls it.
+        path: what was given, if anything.
+        wanted: what to give instead.
+
+    Raises:
+        UsageError: the path is empty.
+    """
+    if path == "":
+        raise UsageError(f"{argument} is empty; give {wanted}.")
+
+
 @contextmanager
-def open_input(name: str) -> Iterator[BinaryIO]:
+def open_input(name: str, argument: str = "file") -> Iterator[BinaryIO]:
     """Open what a command reads.
 
     Args:
         name: the path of a file, or - for standard input.
+        argument: what the command line calls it.
 
     Yields:
         The open file, in bytes.
 
     Raises:
         InputError: it cannot be opened.
+        UsageError: the name is empty.
     """
+    check_path(argument, name, "the path of a file, or - for standard input")
     if name == "-":
         if sys.stdin is None:
             raise InputError("-: standard input is closed.")

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from stepformer.cli._common import InputError, UsageError, open_input, print_json, visible, write_utf8
+from stepformer.cli._common import InputError, UsageError, check_path, open_input, print_json, visible, write_utf8
 
 EXAMPLES = """examples:
   stepformer data grammar --n 1000 --seed 0 --script traditional > pairs.tsv
@@ -257,6 +257,8 @@ def _add_tokenize(kinds: argparse._SubParsersAction) -> None:
 def _tokenize(options: argparse.Namespace) -> int:
     from stepformer.data.tokenizer import UNK
 
+    check_path("--load", options.load)
+    check_path("--save", options.save)
     learning = ("language", "kind", "max_size", "min_count", "lower")
     if options.load and (given := [name for name in learning if getattr(options, name)]):
         raise UsageError(f"--load brings its own settings: leave out --{given[0].replace('_', '-')}.")

@@ -135,7 +135,7 @@ def _pairs(options: argparse.Namespace, record: dict[str, Any]) -> tuple[list, s
         return test_sets.first(pairs, options.limit), f"{options.data}, split {split}"
     if options.split:
         raise UsageError(f"--split is of grammar and hsk; {options.data} is a file of pairs and has no splits.")
-    with open_input(options.data) as file:
+    with open_input(options.data, "--data") as file:
         try:
             pairs = test_sets.of_file(file, options.limit)
         except (PairError, OSError) as error:

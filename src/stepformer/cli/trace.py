@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from stepformer import Trace, TraceError
-from stepformer.cli._common import print_json, visible
+from stepformer.cli._common import check_path, print_json, visible
 from stepformer.formatting import format_cell
 
 
@@ -32,6 +32,7 @@ def add(commands: argparse._SubParsersAction) -> None:
 
 
 def _trace(options: argparse.Namespace) -> int:
+    check_path("file", options.file, "the path of a file, or - for standard input")
     try:
         text = sys.stdin.read() if options.file == "-" else Path(options.file).read_text(encoding="utf-8")
         trace = Trace.from_json(text)

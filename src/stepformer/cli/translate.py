@@ -137,7 +137,7 @@ def _lines(options: argparse.Namespace) -> Iterator[Line]:
         for number, text in enumerate(options.texts, 1):
             yield Line(f"text {number}", text)
         return
-    with open_input("-" if options.file is None else options.file) as stream:
+    with open_input("-" if options.file is None else options.file, "--file") as stream:
         yield from _lines_of(stream)
 
 

@@ -67,7 +67,12 @@ class Model:
 class Data:
     """What the model learns from."""
 
-    source: str = _setting("grammar", '"grammar", "hsk", or the path of a TSV file', lambda x: x != "", "not empty")
+    source: str = _setting(
+        "grammar",
+        '"grammar", "hsk", or the path of a TSV file',
+        lambda x: x != "",
+        '"grammar", "hsk" or a file that exists',
+    )
     n_train: int | None = _setting(
         None, "training pairs at most; all, or the grammar's 20,000, if not given", *AT_LEAST_1
     )

@@ -37,6 +37,9 @@ class Memory:
     def close(self) -> None:
         """There is nothing to close."""
 
+    def leave(self) -> None:
+        """There is nothing to leave behind."""
+
 
 class Log(Memory):
     """Rows in a file and in memory. One process at a time may have a file open.
@@ -51,6 +54,7 @@ class Log(Memory):
     def __init__(self, path: Path) -> None:
         super().__init__()
         self._path = path
+        self._is_new = not path.exists()
         self._file = path.open("ab+")
         try:
             _lock(self._file, path)
@@ -83,18 +87,18 @@ class Log(Memory):
         Raises:
             CheckpointError: the file is shorter, or is no log.
         """
-        found = os.fstat(self._file.fileno()).st_size
-        if found < length:
+        size = os.fstat(self._file.fileno()).st_size
+        if size < length:
+            found = "is missing" if self._is_new else f"has {size} bytes"
             raise CheckpointError(
-                f"{self._path} has {found} bytes, and the checkpoint was written when it had {length}: rows are "
-                "lost. Put the whole log back."
+                f"{self._path} {found}, and the checkpoint was written when it had {length}: rows are lost. "
+                "Put the whole log back."
             )
         self._file.seek(0)
-        content = self._file.read(length)
-        try:
-            return [json.loads(line) for line in content.splitlines()]
-        except ValueError as error:
-            raise CheckpointError(f"{self._path} is no log of a training: {error}.") from error
+        lines = self._file.read(length).split(b"\n")
+        if lines[-1] == b"":  # after the last line feed
+            del lines[-1]
+        return [_row(line, f"{self._path}, line {number}") for number, line in enumerate(lines, start=1)]
 
     def write(self, row: dict[str, Any]) -> None:
         """Append one row; whoever follows the file sees it about a second later.
@@ -122,6 +126,12 @@ class Log(Memory):
         """Write what is left, and let others write."""
         self._file.close()
 
+    def leave(self) -> None:
+        """Close, and delete the file if there was none before."""
+        self.close()
+        if self._is_new:
+            self._path.unlink(missing_ok=True)
+
 
 def read_log(path: str | Path) -> list[dict[str, Any]]:
     """Read a log, also of a training that is running or was killed.
@@ -134,6 +144,34 @@ def read_log(path: str | Path) -> list[dict[str, Any]]:
     """
     lines = Path(path).read_bytes().split(b"\n")
     return [json.loads(line) for line in lines[:-1]]
+
+
+def _row(line: bytes, where: str) -> dict[str, Any]:
+    """Read a row with suspicion: whoever draws the curves relies on its step and its loss."""
+    try:
+        row = json.loads(line)
+        told = _odd(row)
+    except (ValueError, RecursionError):
+        told = f"{line.decode(errors='replace')!r:.60} is not JSON"
+    if told:
+        raise CheckpointError(
+            f"{where} is no row of the log of a training: {told}. Put the log back as it was, or go on from a "
+            "checkpoint that was written before this line."
+        )
+    return row
+
+
+def _odd(row: Any) -> str:
+    """What is wrong with a row; nothing, if it is one."""
+    if not isinstance(row, dict):
+        return f"{row!r:.60} is not an object"
+    step = row.get("step")
+    if type(step) is not int or step < 1:  # isinstance would take True for 1
+        return f"step is {step!r:.60}; it must be a whole number from 1"
+    for name in ("loss", "dev_loss"):
+        if type(row.get(name)) in (int, float):
+            return ""
+    return "it has neither a loss nor a dev_loss that is a number"
 
 
 def _lock(file: Any, path: Path) -> None:

@@ -128,9 +128,12 @@ def train(
                     observer.told(text)
         return _run(training, directory, on_step, observers)
     finally:
-        log.close()
-        if training is None and workers.is_first and not resume:
-            _leave(directory, was_there)
+        if training is not None:
+            log.close()
+        else:
+            log.leave()
+            if workers.is_first and not resume:
+                _leave(directory, was_there)
 
 
 def _check_equal(workers: Workers, config: Config, data: TrainingData) -> None:
@@ -188,7 +191,7 @@ def _open(config: Config, data: TrainingData, directory: Path, resume: bool | in
         part.write_text(config.to_toml(), encoding="utf-8")
         part.replace(path)
     except BaseException:
-        log.close()
+        log.leave()
         raise
     return state, log
 

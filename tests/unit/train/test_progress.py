@@ -2,6 +2,7 @@
 
 import io
 import json
+from contextlib import closing
 
 import pytest
 from small_training import config, data
@@ -80,12 +81,31 @@ def test_a_log_is_cut_to_a_length_and_goes_on_there(tmp_path):
     assert [json.loads(line)["loss"] for line in (tmp_path / "log.jsonl").read_text().splitlines()] == [0.1, 0.2]
 
 
-def test_something_that_is_no_log_is_refused(tmp_path):
-    (tmp_path / "log.jsonl").write_text("Dear diary\n")
-    log = Log(tmp_path / "log.jsonl")
-    with pytest.raises(CheckpointError, match="no log of a training"):
-        log.cut(5)
-    log.close()
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (b"Dear diary", "'Dear diary' is not JSON"),
+        (b"\xff", r"'.' is not JSON"),
+        (b"[" * 100_000, r"'\[+ is not JSON"),
+        (b"", "'' is not JSON"),
+        (b"3", "3 is not an object"),
+        (b"[]", r"\[\] is not an object"),
+        (b"null", "None is not an object"),
+        (b'{"loss": 1.0}', "step is None; it must be a whole number from 1"),
+        (b'{"step": "2", "loss": 1.0}', "step is '2'; it must be a whole number from 1"),
+        (b'{"step": true, "loss": 1.0}', "step is True; it must be a whole number from 1"),
+        (b'{"step": 0, "loss": 1.0}', "step is 0; it must be a whole number from 1"),
+        (b'{"step": 2, "loss": "1.0"}', "it has neither a loss nor a dev_loss that is a number"),
+        (b'{"step": 2}', "it has neither a loss nor a dev_loss that is a number"),
+    ],
+)
+def test_a_line_that_is_no_row_is_refused_by_its_number_and_nothing_is_cut(tmp_path, line, told):
+    content = b'{"step": 1, "loss": 2.0}\n' + line + b"\n"
+    (tmp_path / "log.jsonl").write_bytes(content + b'{"step": 3, "loss": 0.5}\n')
+    message = rf"log\.jsonl, line 2 is no row of the log of a training: {told}\. Put the log back as it was"
+    with closing(Log(tmp_path / "log.jsonl")) as log, pytest.raises(CheckpointError, match=message):
+        log.cut(len(content))
+    assert (tmp_path / "log.jsonl").read_bytes() == content + b'{"step": 3, "loss": 0.5}\n'
 
 
 def test_a_last_line_that_was_cut_off_is_left_out(tmp_path):

@@ -120,6 +120,7 @@ def test_the_configuration_it_shows_is_one_that_it_takes(folder, capsys):
         (("--config", "tiny.toml", "--set", "budget.steps=many"), "budget.steps is 'many'; it must be a whole number"),
         (("--config", "tiny.toml", "--threads", "0"), "--threads is 0; it must be from 1 to 1,024"),
         (("--config", "tiny.toml", "--data", "none.tsv"), "data.source is 'none.tsv'; it must be"),
+        (("--config", "tiny.toml", "--data", ""), """data.source is ''; it must be "grammar", "hsk" or a file that"""),
         (("--resume", "--out", "nowhere"), "nowhere holds no training that could go on"),
         (("--config", "tiny.toml", "--resume", "0"), "--resume is 0; the steps are counted from 1"),
     ],

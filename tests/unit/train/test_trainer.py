@@ -513,6 +513,41 @@ def test_a_log_that_lost_rows_is_refused(stopped):
         train(config(), data(), stopped, resume=True)
 
 
+def files(folder):
+    """Every file below a folder, with what it holds."""
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("row", [b"3", b"[]"])
+def test_a_log_with_a_line_that_is_no_row_is_refused_before_anything_is_deleted(stopped, row):
+    """Rows of the same length, so that only their content is wrong; the checkpoint of step 10 would be deleted."""
+    path = stopped / "log.jsonl"
+    lines = path.read_bytes().split(b"\n")
+    lines[2] = row.rjust(len(lines[2]))
+    path.write_bytes(b"\n".join(lines))
+    whole = files(stopped)
+    with pytest.raises(CheckpointError, match=r"log\.jsonl, line 3 is no row of the log of .*not an object"):
+        train(config(), data(), stopped, resume=8)
+    assert files(stopped) == whole
+
+
+@pytest.mark.parametrize("other", [{}, {"seed": 3}])
+def test_where_the_log_is_missing_a_refusal_leaves_none_behind(stopped, other):
+    (stopped / "log.jsonl").unlink()
+    whole = files(stopped)
+    with pytest.raises((CheckpointError, ConfigError), match=r"log\.jsonl is missing, and the checkpoint|seed was 0"):
+        train(config(**other), data(), stopped, resume=True)
+    assert files(stopped) == whole
+
+
+def test_a_training_without_checkpoints_that_can_not_be_built_leaves_no_log_behind(tmp_path):
+    too_long = config(model__max_len=2)
+    (tmp_path / "config.toml").write_text(too_long.to_toml())
+    with pytest.raises(ConfigError, match=r"model\.max_len is 2"):
+        train(too_long, data(), tmp_path, resume=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["config.toml"]
+
+
 def test_half_written_folders_are_cleared_away(stopped):
     for name in (".step-00000012.xyz.part", ".step-00000004.old"):
         (stopped / "checkpoints" / name).mkdir()
