@@ -38,7 +38,8 @@ def main() -> None:
         for name, x in wrong.items()
     ]
     figures.append(Figure("seconds", "processor time of a training, the longest", max(seconds), "s", SECONDS))
-    how = f"Preset core, {config.budget.steps} steps, seeds {', '.join(map(str, SEEDS))}, one thread."
+    length = f"{config.budget.steps} steps of {config.data.batch_size} pairs"
+    how = f"Preset core, {length}, seeds {', '.join(map(str, SEEDS))}, one thread."
     write("grammar", figures, versions(["torch", "numpy"]), how)
 
 

@@ -65,7 +65,8 @@ def seconds_of(run: Run) -> float:
 def main() -> None:
     """Train ten models on one thread."""
     torch.set_num_threads(1)
-    settings = Config.preset("core").data
+    preset = Config.preset("core")
+    settings = preset.data
     data = load_data(settings)
     drawn = corpus(settings.seed, n_train=0, phenomena=CORE).test
     tests = {name: Dev(encoded(drawn[name], data.src_tokenizer, data.tgt_tokenizer)) for name in TESTS}
@@ -73,8 +74,8 @@ def main() -> None:
     how = (
         f"The core of the grammar, {len(data.train)} pairs, seed 0, one thread. Warm-up: {STEPS} steps of 32 pairs, a "
         f"rate of {RATE} at once or after {WARMUP} steps, everything else as in the preset core. Kinds: the preset "
-        f"core, and a GRU with attention, {GRU['d_hidden']} wide in each direction, with the same optimiser, for as "
-        "much processor time."
+        f"core, {preset.budget.steps} steps of {preset.data.batch_size} pairs, and a GRU with attention, "
+        f"{GRU['d_hidden']} wide in each direction, with the same optimiser, for as much processor time."
     )
     write("training", figures, versions(["torch"]), how)
 

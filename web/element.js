@@ -1,8 +1,9 @@
 /** Custom elements that read the JSON in the script element they hold, or load it when the reader asks for it. */
 import { loadData } from './data.js';
-import { h } from './player/dom.js';
+import { h, setAttribute, setText } from './player/dom.js';
 import { dress, mount } from './player/mount.js';
 import { t } from './player/text.js';
+import { Voice } from './player/voice.js';
 
 /** Milliseconds after which a page that mounts many elements answers its reader in between. */
 const SLICE = 12;
@@ -53,9 +54,18 @@ export function element(property, Component, message) {
 function offer(host) {
   const root = host.attachShadow({ mode: 'open' });
   const notice = h('p.notice', { role: 'alert' });
-  const click = async () => {
+  const voice = new Voice();
+  const button = h('button.check', { type: 'button' });
+  const show = (loading) => {
+    // A button that is disabled loses the focus, and with it the reader their place.
+    setAttribute(button, 'aria-disabled', loading && 'true');
+    setText(button, loading ? t('loading') : t('load', { size: host.dataset.megabytes }));
+  };
+  button.addEventListener('click', async () => {
+    if (button.ariaDisabled) return;
     notice.replaceChildren();
-    button.disabled = true;
+    show(true);
+    voice.say(t('loading'));
     try {
       await host.load();
       // The button that had the focus is gone; a reader who went on meanwhile is left where they are.
@@ -63,11 +73,11 @@ function offer(host) {
       if (document.activeElement === document.body) buttons.find((one) => one.checkVisibility())?.focus();
     } catch ({ message }) {
       notice.replaceChildren(t('load_failed', { reason: message }));
-      button.disabled = false;
+      show(false);
     }
-  };
-  const button = h('button.check', { type: 'button', on: { click } }, t('load', { size: host.dataset.megabytes }));
-  root.append(h('div.tools', {}, button, notice), h('slot'));
+  });
+  show(false);
+  root.append(h('div.tools', {}, button, notice, voice.element), h('slot'));
   dress(root);
   // Tables that are wider than the page can be scrolled from the keyboard.
   const tables = host.querySelector('.stepformer-fallback');

@@ -37,6 +37,34 @@ WIDEST = """() => [...document.querySelectorAll('main *')]
   .slice(0, 5).map((e) => `${e.tagName}.${e.className}`)"""
 
 
+@pytest.mark.parametrize("way", ["tap", "key"])
+def test_on_a_phone_a_link_to_a_place_of_the_page_closes_the_sidebar_and_leads_there(way, served, open_page):
+    page = open_page(f"{served}/chapters/05_attention.html", viewport=PHONE, has_touch=True, is_mobile=True)
+    dialog = page.locator("#pst-secondary-sidebar-modal")
+    for _ in range(2):  # the second time the address holds the place already
+        page.evaluate("scrollTo({ top: 0, behavior: 'instant' })")
+        page.locator(".secondary-toggle").tap()
+        link = dialog.get_by_role("link").nth(3)
+        link.tap() if way == "tap" else link.press("Enter")
+        dialog.wait_for(state="hidden")
+        page.wait_for_function(AT_ITS_PLACE)
+        assert page.evaluate("document.activeElement === document.body"), "Tab goes on from the place"
+    page.keyboard.press("Tab")
+    assert page.evaluate("Math.abs(document.activeElement.getBoundingClientRect().top) < innerHeight")
+    page.evaluate("scrollTo({ top: 900, behavior: 'instant' })")
+    page.locator(".primary-toggle").tap()
+    page.locator("#pst-primary-sidebar-modal .current > a[href='#']").tap()
+    page.locator("#pst-primary-sidebar-modal").wait_for(state="hidden")
+    page.wait_for_function("scrollY === 0")
+
+
+# Below the bar at the top of the page, and not far below.
+AT_ITS_PLACE = """() => {
+  const { top } = document.querySelector(decodeURIComponent(location.hash)).getBoundingClientRect();
+  return top >= 0 && top < 150;
+}"""
+
+
 @every_page
 def test_axe_finds_nothing_in_our_elements(name, served, open_page):
     require_node("axe-core")

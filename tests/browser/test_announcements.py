@@ -200,6 +200,11 @@ def test_what_the_map_does_not_know_is_said_with_words_that_it_knows(words):
     for text, said in (
         ("qeuen", "“qeuen” is not among the 79 words here. Spelt nearly like it: queen."),
         ("  ", "Type a word first."),
+        (
+            "king-man",
+            "“king-man” is not among the 79 words here. To subtract, put spaces around the sign: king minus man.",
+        ),
+        ("king -- man", "The signs minus minus stand side by side. Put a word between them, or keep one of them."),
         ("king - king", "In king minus king everything cancels out, so there is no direction left to compare."),
     ):
         box.fill(text)
@@ -494,6 +499,23 @@ def test_the_player_of_a_prediction_says_its_cell_once(translator):
     (said,) = translator.hear(translator.button("Open this step in the player").click)
     assert re.match(r"probabilities, .*: 0\.\d\d, from ", said), said
     assert translator.hear(translator.button("Close the player").click) == []
+
+
+# ---- the player ------------------------------------------------------------------------------------------------------
+
+
+def test_the_player_answers_each_act_once_and_again_when_it_is_done_again(listen):
+    page = listen("player", player_html(example_programs.attention(), start="scores"))
+    assert page.opening == []
+    assert page.hear(page.button("Next step").click) == ["Step 3 of 5: scaled_scores, by scale."]
+    assert page.hear(page.button("Previous step").click) == ["Step 2 of 5: scores, by matmul."]
+    for key, said in (
+        ("Control+z", "There is nothing to undo."),
+        ("c", "Nothing is changed yet, so there is nothing to compare."),
+        ("r", "All edits and switches were undone."),
+    ):
+        for _ in range(2):
+            assert page.hear(lambda key=key: page.page.keyboard.press(key)) == [said]
 
 
 # ---- the menu "Share" ------------------------------------------------------------------------------------------------

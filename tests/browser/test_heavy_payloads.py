@@ -92,15 +92,39 @@ def test_two_clicks_load_once(open_deferred):
 def test_what_cannot_be_loaded_is_said_and_may_be_tried_again(open_deferred, tmp_path):
     page, element = open_deferred(script="", permit=("payloads/0123.js", "ERR_FILE_NOT_FOUND"))
     button = element.get_by_role("button", name=BUTTON)
-    button.click()
+    button.focus()
+    button.press("Enter")
     notice = element.get_by_role("alert").get_by_text("It could not be loaded")
     notice.wait_for()
     assert element.locator(".stepformer-fallback table").first.is_visible()
     assert button.is_enabled()
+    assert button.evaluate("e => e === e.getRootNode().activeElement"), "the focus is not lost"
     (tmp_path / "data" / f"{NAME}.js").write_text(f'stepformerData("{NAME}", "{{}}")', encoding="utf-8")
     button.click()
     page.wait_for_selector("stepformer-player[data-error]")
     assert element.locator(".stepformer-fallback table").first.is_visible(), "a payload that is no good leaves them"
+
+
+def test_while_it_loads_the_button_says_so_and_a_second_click_does_nothing(open_deferred):
+    _page, element = open_deferred()
+    # What loads the payload does nothing until the test lets it fail.
+    element.evaluate("""e => {
+      e.calls = 0;
+      e.load = () => new Promise((_, no) => { e.calls += 1; e.fail = no; });
+    }""")
+    button = element.get_by_role("button")
+    for calls in (1, 2):
+        button.press("Enter")
+        assert button.inner_text() == "Loading the player …"
+        assert button.get_attribute("aria-disabled") == "true"
+        assert element.get_by_role("status").text_content() == "Loading the player …"
+        button.press("Enter")
+        assert element.evaluate("e => e.calls") == calls
+        assert element.get_by_role("alert").text_content() == ""
+        element.evaluate("e => e.fail(new Error('the disk is gone'))")
+        element.get_by_role("alert").get_by_text("It could not be loaded (the disk is gone).").wait_for()
+        assert button.inner_text() == BUTTON
+        assert button.get_attribute("aria-disabled") is None
 
 
 def test_in_print_the_tables_stay_and_the_button_goes(open_deferred):

@@ -193,7 +193,7 @@ def test_blank_invert_and_the_list_of_keys(lecture):
 
 
 SHAPE = """const copy = (node) => node.nodeType === 3 ? node.data
-             : node === player.live ? 'live' : node.localName + '.' + node.className
+             : node === player.voice.element ? 'voice' : node.localName + '.' + node.className
              + '{' + (node.getAttribute('style') ?? '') + '}[' + [...node.childNodes].map(copy).join('') + ']';
            return copy(player.element)"""
 

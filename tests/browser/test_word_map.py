@@ -156,6 +156,37 @@ def test_a_question_without_a_direction_is_said(text, said, open_map):
     assert shown(element) == before
 
 
+def test_a_hyphen_between_letters_is_no_sign_and_subtraction_wants_spaces(open_map):
+    _, element = open_map()
+    before = shown(element)
+    ask(element, "woman + king-man")
+    notice = element.locator(".notice")
+    assert "“king-man” is not among the 79 words here. To subtract, put spaces around the sign: " in notice.inner_text()
+    assert shown(element) == before
+    notice.get_by_role("button", name="king − man", exact=True).click()
+    assert element.get_attribute("data-query") == "woman + king − man"
+    assert shown(element) == as_shown(expected("woman + king - man", TABLE.plane.words))
+    assert notice.inner_text() == ""
+    ask(element, "a-" * 50_000 + "a")
+    assert len(notice.inner_text()) < 300
+
+
+def test_a_word_with_a_hyphen_is_a_word_where_the_table_has_it(open_map):
+    _, element = open_map(word_map.show(TABLE).html().replace('"queen"', '"queen-mother"'))
+    ask(element, "queen-mother")
+    assert element.get_attribute("data-query") == "queen-mother"
+    assert shown(element)[1:] == as_shown(expected("queen", TABLE.plane.words))[1:]
+
+
+def test_two_signs_side_by_side_are_named(open_map):
+    _, element = open_map()
+    before = shown(element)
+    ask(element, "king -- man")
+    said = "The signs − − stand side by side. Put a word between them, or keep one of them."
+    assert element.locator(".notice").inner_text() == said
+    assert shown(element) == before
+
+
 @fault("VIZ-01")
 @pytest.mark.parametrize("text", ["<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "a<b", "&amp;", "<unk>"])
 def test_what_is_typed_is_text_and_never_markup(text, open_map):

@@ -3,7 +3,8 @@
 # 24 × 24 pixels, or a circle of 24 pixels around the middle that meets no other target and no other circle. The box
 # around a matrix that scrolls only takes the focus. Points on a drawing have their buttons beside it.
 TOO_SMALL = """(element) => {
-  const wanted = 'button, input, select, summary, textarea, a[href], [role=gridcell], [tabindex="0"], .tr-to li';
+  const wanted = 'button, [role=button], input, select, summary, textarea, a[href], [role=gridcell], [tabindex="0"], ' +
+    '.tr-to li';
   const within = (root) => [...root.querySelectorAll('*')].flatMap((one) => [one, ...below(one)]);
   const below = ({ shadowRoot }) => (shadowRoot ? within(shadowRoot) : []);
   const all = within(element.shadowRoot ?? element).filter((one) => one.matches(wanted));

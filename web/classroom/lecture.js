@@ -74,7 +74,7 @@ export class Lecture {
 
   #enter() {
     const { player } = this;
-    const { stage, element, live, host } = player;
+    const { stage, element, voice, host } = player;
     player.pause();
     player.editor?.close(true, false);
     if (player.asking?.on) player.asking.leave();
@@ -87,9 +87,9 @@ export class Lecture {
     const place = h('div.stage', { style: `block-size: ${stage.offsetHeight}px` });
     stage.replaceWith(place);
     const end = h('i', { hidden: true });
-    live.replaceWith(end);
+    voice.element.replaceWith(end);
     this.room.append(stage);
-    this.layer.append(live);
+    this.layer.append(voice.element);
     element.append(this.dialog);
     this.dialog.showModal();
     this.layer.focus();
@@ -98,7 +98,7 @@ export class Lecture {
       player.measures.scale = 1;
       setAttribute(stage, 'style', style);
       place.replaceWith(stage);
-      end.replaceWith(live);
+      end.replaceWith(voice.element);
       this.dialog.remove();
       player.remeasure();
       if (player.step === step) for (const [box, top, left] of boxes) box.scrollTo(left, top);
@@ -110,7 +110,7 @@ export class Lecture {
     this.#show();
     this.resizes = new ResizeObserver(() => this.#fit());
     this.resizes.observe(this.room);
-    setText(live, t('hint'));
+    voice.say(t('hint'));
   }
 
   /** Back to the page, at the step that was reached. */
@@ -199,7 +199,7 @@ export class Lecture {
     const { player } = this;
     if (this.veiled) {
       this.#veil(false);
-      setText(player.live, t('revealed'));
+      player.voice.say(t('revealed'));
       return;
     }
     const before = player.step;
@@ -224,7 +224,7 @@ export class Lecture {
   #predict() {
     this.predicting = !this.predicting;
     this.#veil(this.predicting);
-    setText(this.player.live, t(this.predicting ? 'predict_on' : 'predict_off'));
+    this.player.voice.say(t(this.predicting ? 'predict_on' : 'predict_off'));
   }
 
   #veil(on) {
@@ -233,7 +233,7 @@ export class Lecture {
     this.layer.focus({ preventScroll: true });
     this.layer.classList.toggle('veiled', on);
     setAttribute(this.position, 'data-veiled', on);
-    if (on) setText(this.player.live, t('veiled'));
+    if (on) this.player.voice.say(t('veiled'));
     this.#fit();
   }
 
@@ -243,7 +243,7 @@ export class Lecture {
   }
 
   #blank() {
-    if (this.layer.classList.toggle('blank')) setText(this.player.live, t('blanked'));
+    if (this.layer.classList.toggle('blank')) this.player.voice.say(t('blanked'));
     return true;
   }
 

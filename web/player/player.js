@@ -2,7 +2,7 @@
 import { parseProgram } from '../program.js';
 import { ChangeList } from './changes.js';
 import { AxisPicker, BreakSwitches, Footer, StepList, Transport } from './controls.js';
-import { h, keepKeys, setAttribute, setText } from './dom.js';
+import { h, keepKeys, setAttribute } from './dom.js';
 import { Editor } from './editor.js';
 import { Equation } from './equation.js';
 import { ExplanationPanel } from './explanation.js';
@@ -13,6 +13,7 @@ import { Scene } from './scene.js';
 import { Session } from './session.js';
 import { placeOf, spokenBreak, spokenCell, spokenEdit, spokenStep, spokenValue } from './speech.js';
 import { t } from './text.js';
+import { Voice } from './voice.js';
 
 const STEP_MILLISECONDS = 1600;
 
@@ -77,7 +78,7 @@ export class Player {
     this.help = new Help();
     this.footer = new Footer(async (name) => (await Player.part(name)).menu(this), () => this.help.open());
     this.notice = h('div.notice', { role: 'alert' });
-    this.live = h('div.unseen', { 'aria-live': 'polite', role: 'status' });
+    this.voice = new Voice();
     this.equation.words.append(this.picker.element);
     this.changes = new ChangeList((change) => this.#showChange(change));
     this.stage = h('div.stage', {}, this.equation.element, this.changes.element, this.panel.element);
@@ -94,7 +95,7 @@ export class Player {
       this.switches.element,
       this.footer.element,
       this.help.element,
-      this.live,
+      this.voice.element,
     );
     root.append(this.element);
     this.measures = new Measures(this.stage);
@@ -233,7 +234,7 @@ export class Player {
       this.trail = [];
       this.scene.chooseFirst();
       this.#render();
-      setText(this.live, spokenStep(this.scene));
+      this.voice.say(spokenStep(this.scene));
       this.#changed();
     } else this.#showControls();
   }
@@ -266,13 +267,13 @@ export class Player {
   break(name, on = true) {
     const done = this.#apply(() => this.session.setBreak(name, on), 'break_undone');
     const known = this.session.program.breaks.find((one) => one.name === name);
-    if (done) setText(this.live, spokenBreak(this.session, known));
+    if (done) this.voice.say(spokenBreak(this.session, known));
     return done;
   }
 
   reset() {
     this.#apply(() => this.session.reset());
-    setText(this.live, t('spoken_reset'));
+    this.voice.say(t('spoken_reset'));
   }
 
   /** Takes the last edit or switch back. */
@@ -292,7 +293,7 @@ export class Player {
       done = this.session[way]();
     });
     const { edits, breaks } = this;
-    setText(this.live, t(`${done ? 'spoken' : 'nothing_to'}_${way}`, { edits: edits.length, breaks: breaks.length }));
+    this.voice.say(t(`${done ? 'spoken' : 'nothing_to'}_${way}`, { edits: edits.length, breaks: breaks.length }));
   }
 
   /** Shows the result before and after the edits and switches, or again how it is made. */
@@ -301,8 +302,7 @@ export class Player {
     this.editor?.close(true, false);
     this.comparing = on;
     this.#render();
-    const said = on === this.comparing ? spokenStep(this.scene, on) : t('nothing_to_compare');
-    setText(this.live, said);
+    this.voice.say(on === this.comparing ? spokenStep(this.scene, on) : t('nothing_to_compare'));
   }
 
   /** A part that is loaded on first use; without a way to it, nothing and a message. */
@@ -419,14 +419,14 @@ export class Player {
       if (this.comparing) matrix.reveal();
       else if (matrix.slot !== slot) matrix.revealLit();
     }
-    setText(this.live, spokenCell(this.scene));
+    this.voice.say(spokenCell(this.scene));
   }
 
   #slice(axis, i) {
     this.editor?.close(true, false);
     this.scene.slices.set(axis, i);
     this.#render();
-    setText(this.live, spokenCell(this.scene));
+    this.voice.say(spokenCell(this.scene));
   }
 
   /** Goes to a cell named in the arithmetic; where its matrix is not on show, to the step that uses it. */
@@ -504,7 +504,7 @@ export class Player {
 
   #toggle() {
     if (this.asking?.takes()) return;
-    if (this.#setChosen(!this.scene.chosenCell().value)) setText(this.live, spokenEdit(this.scene));
+    if (this.#setChosen(!this.scene.chosenCell().value)) this.voice.say(spokenEdit(this.scene));
   }
 
   #edit(typed) {
@@ -527,7 +527,7 @@ export class Player {
       place: placeOf(this.scene, cell),
       commit: (next) => {
         const done = this.set(this.session.program.tensors[cell.id].name, cell.index, next);
-        if (done && this.scene.chosenId === cell.id) setText(this.live, spokenEdit(this.scene));
+        if (done && this.scene.chosenId === cell.id) this.voice.say(spokenEdit(this.scene));
       },
       closed: (focusCell) => {
         this.editor = null;

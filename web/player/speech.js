@@ -42,11 +42,11 @@ export function spokenCell(scene) {
   const cell = scene.chosenCell();
   if (cell.empty) return scene.name(cell.id);
   if (scene.hides(cell.id, cell.index)) return t('spoken_cell', { place: placeOf(scene, cell), value: t('hidden_cell') });
-  const said = { place: placeOf(scene, cell), value: aloud(spokenValue(cell)) };
+  const said = { place: placeOf(scene, cell), value: spokenValue(cell) };
   if (!cell.explanation) return t('spoken_cell', said);
   const { result } = cell.explanation;
   if (result.kind === 'choice')
-    return t('spoken_cell_because', { ...said, reason: aloud(reason(result.text, result.parameters)) });
+    return t('spoken_cell_because', { ...said, reason: reason(result.text, result.parameters) });
   const kinds = cell.ids.map((id) => scene.value(id).dtype);
   return t('spoken_cell_from', { ...said, arithmetic: spokenArithmetic(result, kinds) });
 }
@@ -55,7 +55,7 @@ export function spokenEdit(scene) {
   const cell = scene.chosenCell();
   const { steps, changed } = scene.session;
   const results = steps.filter(({ output }) => output !== cell.id && changed.has(output));
-  return t('spoken_edit', { place: placeOf(scene, cell), value: aloud(spokenValue(cell)), count: results.length });
+  return t('spoken_edit', { place: placeOf(scene, cell), value: spokenValue(cell), count: results.length });
 }
 
 export function spokenValue({ value, dtype, words, old }) {
@@ -66,7 +66,7 @@ export function spokenValue({ value, dtype, words, old }) {
 /** A switch turned on or off. */
 export function spokenBreak({ breaks }, { name, symptom }) {
   const on = breaks.includes(name);
-  return t(on ? 'spoken_break_on' : 'spoken_break_off', { name, symptom: aloud(symptom), count: breaks.length });
+  return t(on ? 'spoken_break_on' : 'spoken_break_off', { name, symptom, count: breaks.length });
 }
 
 /** Arithmetic in words, as "2.00 times minus 0.50 plus …". Brackets are said where more than one number is inside. */

@@ -179,6 +179,7 @@ export const TEXT = {
 
   // an element whose data are loaded on a click
   load: 'Load the player ({size} MB)',
+  loading: 'Loading the player …',
   tables: 'Numbers of this example, as tables',
   load_failed: 'It could not be loaded ({reason}). Nothing is lost; try again later.',
 

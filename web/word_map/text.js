@@ -21,9 +21,12 @@ export const TEXT = {
   empty: 'Type a word first.',
   unknown: '“{word}” is not among the {count} words here. ',
   near: 'Spelt nearly like it: ',
+  spaces: 'To subtract, put spaces around the sign: ',
+  two_signs: 'The signs {signs} stand side by side. Put a word between them, or keep one of them.',
   spoken: 'Nearest to {query}: {words}.',
   spoken_near: '{word} {cosine}',
   spoken_spelt: 'Spelt nearly like it: {words}. ',
+  spoken_spaces: 'To subtract, put spaces around the sign: {sum}. ',
   zero: 'In {query} everything cancels out, so there is no direction left to compare.',
 };
 

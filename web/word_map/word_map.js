@@ -8,7 +8,7 @@ import { h, keepKeys, setAttribute, setText } from '../player/dom.js';
 import { Voice } from '../player/voice.js';
 import { needText, parseProgram } from '../program.js';
 import { format, fromNested } from '../tensor.js';
-import { readExpression, writeExpression } from './expression.js';
+import { asDifference, readExpression, twoSigns, writeExpression } from './expression.js';
 import { placeLabels } from './labels.js';
 import { suggestions } from './spelling.js';
 import style from './style.css';
@@ -20,6 +20,8 @@ const NEAREST = 8;
 const DRAWN_NEAREST = 3;
 const SPOKEN_NEAREST = 3;
 const MARGIN = 16;
+/** Letters of an unknown word that a message repeats. */
+const REPEATED = 60;
 
 export class WordMap {
   #asked = [];
@@ -61,6 +63,8 @@ export class WordMap {
   ask(text) {
     const terms = readExpression(text);
     if (!terms.length) return this.#say(t('empty'));
+    const signs = twoSigns(text);
+    if (signs) return this.#say(t('two_signs', { signs }));
     const unknown = [...new Set(terms.map(({ word }) => word))].filter((word) => !this.ids.has(word));
     if (unknown.length) return this.#unknown(text, unknown);
     if (cancelsOut(terms)) return this.#say(t('zero', { query: writeExpression(terms) }));
@@ -242,19 +246,26 @@ export class WordMap {
     (buttons.find((one) => one.textContent === at.textContent) ?? buttons[0] ?? this.input).focus();
   }
 
-  /** Says which words are unknown, what is spelt like them, and that there are more. Nothing else changes. */
+  /** Says which words are unknown, what was meant instead, and that there are more. Nothing else changes. */
   #unknown(text, unknown) {
     this.input.value = text;
+    const terms = readExpression(text);
+    const mended = (word, mend) => writeExpression(terms.flatMap((term) => (term.word === word ? mend(term) : term)));
     const said = [];
-    const parts = unknown.flatMap((word) => {
-      const words = { word: word.length > 60 ? `${word.slice(0, 60)}…` : word, count: count(this.words.length) };
+    const parts = unknown.map((word) => {
+      const long = word.length > REPEATED;
+      const words = { word: long ? `${word.slice(0, REPEATED)}…` : word, count: count(this.words.length) };
       const found = suggestions(word, this.words);
+      const difference = long ? null : asDifference({ word, sign: 1 });
       said.push(t('unknown', words), found.length ? t('spoken_spelt', { words: found.join(COMMA) }) : '');
-      const near = found.map((other) => {
-        const mended = readExpression(text).map((term) => (term.word === word ? { ...term, word: other } : term));
-        return this.#button(other, writeExpression(mended));
-      });
-      return [h('p', {}, t('unknown', words), ...(near.length ? [t('near'), ...near] : []))];
+      const near = found.map((other) => this.#button(other, mended(word, (term) => ({ ...term, word: other }))));
+      const line = [t('unknown', words), ...(near.length ? [t('near'), ...near] : [])];
+      if (difference) {
+        const sum = writeExpression(difference);
+        said.push(t('spoken_spaces', { sum }));
+        line.push(t('spaces'), this.#button(sum, mended(word, asDifference)));
+      }
+      return h('p', {}, ...line);
     });
     if (!this.loader.hidden) {
       const load = { type: 'button', on: { click: () => this.load(text) } };

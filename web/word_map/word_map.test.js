@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readExpression, writeExpression } from './expression.js';
+import { asDifference, readExpression, twoSigns, writeExpression } from './expression.js';
 import { placeLabels } from './labels.js';
 import { distance, plain, suggestions } from './spelling.js';
 
@@ -9,11 +9,27 @@ const terms = (text) => readExpression(text).map(({ word, sign }) => (sign < 0 ?
 test('a word, several words, and sums with every kind of sign', () => {
   assert.deepEqual(terms('king'), ['+king']);
   assert.deepEqual(terms('king - man + woman'), ['+king', '-man', '+woman']);
-  for (const text of ['king − man + woman', 'king-man+woman', 'King  –  MAN ＋ woman', 'king －man ＋woman '])
+  for (const text of ['king − man + woman', 'king−man+woman', 'King  –  MAN ＋ woman', 'king －man ＋woman ', 'king—man+woman', 'king- man+woman'])
     assert.deepEqual(terms(text), ['+king', '-man', '+woman'], text);
   for (const text of ['- man + king', '−man + king', '-man +king']) assert.deepEqual(terms(text), ['-man', '+king'], text);
   assert.deepEqual(terms('cat, dog mouse'), ['+cat', '+dog', '+mouse']);
   assert.deepEqual(terms('cat，dog、mouse'), ['+cat', '+dog', '+mouse']);
+});
+
+test('a hyphen between letters belongs to the word, which may be meant as a difference', () => {
+  assert.deepEqual(terms('well-known'), ['+well-known']);
+  assert.deepEqual(terms('king - man-in-law+woman'), ['+king', '-man-in-law', '+woman']);
+  assert.deepEqual(terms('Well－Known, covid-19'), ['+well-known', '+covid-19']);
+  const difference = (word, sign) => writeExpression(asDifference({ word, sign }));
+  assert.equal(difference('king-man', 1), 'king − man');
+  assert.equal(difference('king-man-dog', -1), '−king − man − dog');
+  for (const word of ['king', 'covid-19', '-', 'king-', '-man']) assert.equal(asDifference({ word, sign: 1 }), null, word);
+});
+
+test('two signs without a word between them are named', () => {
+  const cases = [['king -- man', '− −'], ['king - - man', '− −'], ['king +－ man', '+ −'], ['king —＋man', '− +'], ['--man', '− −'], ['+ + + cat', '+ +']];
+  for (const [text, signs] of cases) assert.equal(twoSigns(text), signs, text);
+  for (const text of ['king - man + woman', '- man', 'well-known', 'king -', '']) assert.equal(twoSigns(text), null, text);
 });
 
 test('nothing to ask for', () => {

@@ -61,6 +61,7 @@ def add_head(app, pagename, templatename, context, doctree) -> None:
 
 
 def setup(app) -> None:
-    """Register the style sheet of the book and the handler of the heads."""
+    """Register what each page of the book has, and the handler of the heads."""
     app.add_css_file("stepformer.css")
+    app.add_js_file("sidebar_dialogs.js", loading_method="defer")
     app.connect("html-page-context", add_head)
