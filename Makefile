@@ -84,7 +84,7 @@ check: lint ## what to run before every commit: under a minute, no browser, no t
 	$(PYTEST) -n 2 --dist loadfile -p no:nbval --hypothesis-profile=quick --ignore tests/browser --ignore tests/notebooks -m "not slow" tests  # nbval would look at each test
 
 test: $(TOOLS) lint book ## every test, browser and notebooks included: before every push, and in CI
-	$(PYTEST) -n 4 --dist loadfile --nbval --nbval-current-env tests chapters  # those in a browser mostly wait
+	$(PYTEST) -n 2 --dist loadfile --durations 25 --durations-min 10 --nbval --nbval-current-env tests chapters
 
 test-all: $(TOOLS) lint book ## the tests repeated with other threads, seeds and processor kernels; prints a summary
 	$(PY) scripts/test_all.py
