@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from stepformer.cli._common import InputError, UsageError, print_json, visible
+from stepformer.cli._common import InputError, UsageError, check_path, print_json, visible
 
 EXAMPLES = """examples:
   stepformer train --preset small --data grammar --out runs/a
@@ -45,11 +45,11 @@ def add(commands: argparse._SubParsersAction) -> None:
     )
     source = parser.add_mutually_exclusive_group()
     source.add_argument("--preset", metavar="NAME", help="core, small, base, gru, gru_attention or hsk")
-    source.add_argument("--config", metavar="FILE", type=Path, help="a TOML file; --show prints one to begin with")
+    source.add_argument("--config", metavar="FILE", help="a TOML file; --show prints one to begin with")
     parser.add_argument("--data", metavar="SOURCE", help="grammar, hsk, or a TSV file with two columns: data.source")
     parser.add_argument("--set", metavar="KEY=VALUE", action="append", default=[], dest="settings",
                         help="change a setting, such as optimiser.lr=0.002; may be repeated")  # fmt: skip
-    parser.add_argument("--out", metavar="DIR", type=Path, help="where to (default: runs/ and the title)")
+    parser.add_argument("--out", metavar="DIR", help="where to (default: runs/ and the title)")
     parser.add_argument("--resume", metavar="STEP", nargs="?", type=int, const=True, default=False,
                         help="go on from the newest checkpoint in DIR, or from that of a step")  # fmt: skip
     parser.add_argument("--skip", action="store_true", help="leave out lines of a file that do not fit, and count them")
@@ -63,6 +63,9 @@ def add(commands: argparse._SubParsersAction) -> None:
 def _train(options: argparse.Namespace) -> int:
     from stepformer.train.config import ConfigError
 
+    check_path("train: --config", options.config)
+    check_path("train: --out", options.out, "the path of a folder")
+    options.config, options.out = (None if path is None else Path(path) for path in (options.config, options.out))
     try:
         config = _config(options)
     except ConfigError as error:

@@ -91,7 +91,7 @@ class Log(Memory):
         if size < length:
             found = "is missing" if self._is_new else f"has {size} bytes"
             raise CheckpointError(
-                f"{self._path} {found}, and the checkpoint was written when it had {length}: rows are lost. "
+                f"{self._path} {found}, and the checkpoint was written when it had {length} bytes: rows are lost. "
                 "Put the whole log back."
             )
         self._file.seek(0)

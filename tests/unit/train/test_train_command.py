@@ -115,6 +115,8 @@ def test_the_configuration_it_shows_is_one_that_it_takes(folder, capsys):
         ((), "say what to train: --preset small, --config FILE, or --resume --out DIR"),
         (("--preset", "huge"), "preset is 'huge'; it must be one of"),
         (("--config", "none.toml"), "none.toml can not be read"),
+        (("--config", ""), "--config is empty; give the path of a file"),
+        (("--config", "tiny.toml", "--out", ""), "--out is empty; give the path of a folder"),
         (("--config", "tiny.toml", "--set", "optimiser.rate=1"), "optimiser.rate is no setting"),
         (("--config", "tiny.toml", "--set", "seed"), "--set seed: it must be KEY=VALUE"),
         (("--config", "tiny.toml", "--set", "budget.steps=many"), "budget.steps is 'many'; it must be a whole number"),
