@@ -135,8 +135,8 @@ def test_a_training_is_watched_while_it_goes_on(open_notebook):
       const drawn = pictures.length === 2 && pictures.every((picture) => picture.naturalWidth > 200);
       return drawn && step > least && !globalThis.cellHasRun && board.innerText.includes('s left') && step;
     }"""
-    first = page.wait_for_function(seen, arg=0).json_value()
-    assert page.wait_for_function(seen, arg=first).json_value() > first
+    first = page.wait_for_function(seen, arg=0, timeout=180_000).json_value()
+    assert page.wait_for_function(seen, arg=first, timeout=180_000).json_value() > first
     page.wait_for_function("globalThis.cellHasRun", timeout=180_000)
     board = page.locator(".jp-OutputArea-output .widget-vbox")
     assert board.count() == 1
