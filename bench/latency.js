@@ -29,8 +29,18 @@ function measureLatency(host, { samples, warmUp, edited, changed }) {
     return times;
   }
 
-  /** The reader presses `]`; at the last step we go back to the first, untimed and laid out before time starts. */
-  async function step() {
+  /**
+   * The reader presses `]`, each time when the last step has been painted and the next one is drawn ahead; at the last
+   * step we go back to the first, untimed and laid out before time starts. `ahead` takes the times of drawing ahead.
+   */
+  async function step(ahead) {
+    const { turns } = player;
+    const prepare = turns.prepare.bind(turns);
+    turns.prepare = (...step) => {
+      const start = performance.now();
+      prepare(...step);
+      ahead.push(performance.now() - start);
+    };
     const steps = Number(host.dataset.steps);
     player.goto(0);
     const times = await repeat(async () => {
@@ -43,6 +53,20 @@ function measureLatency(host, { samples, warmUp, edited, changed }) {
       if (player.step !== before + 1) throw new Error('the step did not happen');
       return time;
     });
+    delete turns.prepare;
+    player.goto(0);
+    return times;
+  }
+
+  /** The reader presses a step in the list, anywhere: nothing of it is drawn ahead. */
+  async function jump() {
+    const steps = [...root.querySelectorAll('.step')];
+    const times = await repeat((i) => {
+      const target = steps[(i * 37 + 11) % steps.length];
+      const time = timed(target, new MouseEvent('click', { bubbles: true, composed: true }));
+      if (target.ariaCurrent !== 'step') throw new Error('the jump did not happen');
+      return time;
+    });
     player.goto(0);
     return times;
   }
@@ -50,7 +74,7 @@ function measureLatency(host, { samples, warmUp, edited, changed }) {
   /** The reader types a number into the first cell of the changed tensor and presses Enter; every later tensor is computed anew. */
   async function type() {
     return repeat(async (i) => {
-      const cell = root.querySelector('[role=grid] [role=gridcell]');
+      const cell = root.querySelector('.equation:not([data-waiting]) [role=gridcell]');
       cell.focus();
       cell.dispatchEvent(press('1'));
       const field = root.querySelector('input[type=text]');
@@ -65,7 +89,7 @@ function measureLatency(host, { samples, warmUp, edited, changed }) {
 
   /** The reader drags the slider of that cell. */
   async function slide() {
-    root.querySelector('[role=grid] [role=gridcell]').focus();
+    root.querySelector('.equation:not([data-waiting]) [role=gridcell]').focus();
     await frame();
     return repeat((i) => {
       const slider = root.querySelector('input[type=range]');
@@ -83,9 +107,11 @@ function measureLatency(host, { samples, warmUp, edited, changed }) {
   }
 
   async function all() {
-    const steps = await step();
+    const ahead = [];
+    const steps = await step(ahead);
+    const jumps = await jump();
     player.goto(edited); // a step that the changed tensor goes into, with large matrices on show
-    return { step: steps, type: await type(), slide: await slide() };
+    return { step: steps, ahead, jump: jumps, type: await type(), slide: await slide() };
   }
 
   return all();

@@ -8,9 +8,9 @@ from pathlib import Path
 import build_book
 import pytest
 from chromium import DESKTOP, ELEMENTS, FLAGS, HINT, find_chromium
-from helpers import missing
+from helpers import ROOT, missing
 from playwright.sync_api import Browser, Page, sync_playwright
-from probe import write_page
+from probe import LOOKED_OUT_OF_SIGHT, write_page
 from serve import make_server
 
 TIMEOUT = 15_000  # ms; generous, a loaded machine must not fail a test
@@ -66,11 +66,16 @@ class Watched:
         self.page = page
         self.requests: list[str] = []
         self.complaints: list[str] = []
-        page.on("console", lambda message: self.complaints.append(f"console {message.type}: {message.text}"))
+        page.on("console", self._said)
         page.on("pageerror", lambda error: self.complaints.append(f"uncaught error: {error}"))
         page.on("requestfailed", lambda request: self.complaints.append(f"failed request: {request.url}"))
         page.on("response", self._answered)
         page.on("request", lambda request: self.requests.append(request.url))
+
+    def _said(self, message) -> None:
+        # A test may look at what is out of sight; that the player never does so, test_player_turns.py makes sure.
+        if message.text != LOOKED_OUT_OF_SIGHT:
+            self.complaints.append(f"console {message.type}: {message.text}")
 
     def _answered(self, response) -> None:
         if response.status >= 400:
@@ -123,6 +128,15 @@ def open_page(opener) -> Iterator[Callable[..., Page]]:
     """
     with opener() as open_page:
         yield open_page
+
+
+@pytest.fixture(scope="session")
+def workloads():
+    """The programs that the benchmarks measure."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(ROOT / "bench"))
+        import workloads
+    return workloads
 
 
 @pytest.fixture

@@ -13,6 +13,11 @@ SCRIPT = PACKAGE / "widgets" / "static" / "stepformer.js"
 # Elements with a script of their own, which comes after that of all others.
 OWN_SCRIPTS = {"translator": "translate", "timeline": "timeline", "word-map": "word-map", "ledger": "ledger"}
 
+# The matrices that a reader sees: those of the next step wait beside them.
+SHOWN = ".equation:not([data-waiting])"
+# What Chromium says, for developers only, when something asks for the layout of what waits.
+LOOKED_OUT_OF_SIGHT = "Rendering was performed in a subtree hidden by content-visibility."
+
 PAGE = """<!doctype html>
 <html lang="en">
 <head>

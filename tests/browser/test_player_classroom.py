@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from helpers import ROOT, require_node
-from probe import api
+from probe import SHOWN, api
 from test_access import axe
 
 from stepformer import examples as example_programs
@@ -142,7 +142,7 @@ def test_notes_are_hidden_and_e_or_a_click_shows_the_arithmetic(lecture):
 
 def test_a_result_waits_for_the_next_key(lecture):
     page = lecture(example_programs.attention())
-    result = page.locator(LECTURE).locator(".term:last-child .cell").first
+    result = page.locator(LECTURE).locator(f"{SHOWN} .term:last-child .cell").first
     page.keyboard.press("h")
     assert not result.is_visible()
     page.keyboard.press("e")

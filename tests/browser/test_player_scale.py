@@ -2,20 +2,10 @@
 
 import numpy as np
 import pytest
-from helpers import ROOT
 from probe import api, attention_program
 
 from stepformer.formatting import format_number
 from stepformer.widgets import player_html
-
-
-@pytest.fixture(scope="module")
-def workloads():
-    """The programs that the benchmarks measure."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(ROOT / "bench"))
-        import workloads
-    return workloads
 
 
 def grid(page, name):

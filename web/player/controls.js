@@ -1,9 +1,6 @@
-/**
- * The controls around the matrices: transport, list of steps, axis choice, break-it switches, legend and
- * help.
- */
+/** The controls around the matrices: transport, list of steps, break-it switches, legend and help. */
 import { breakable, h, icon, setAttribute, setText } from './dom.js';
-import { lastPart, roleOf, roleOfAxis } from './roles.js';
+import { lastPart, roleOf } from './roles.js';
 import { t } from './text.js';
 
 const ICONS = {
@@ -228,60 +225,6 @@ export class StepList {
       const above = button.getBoundingClientRect().top - list.getBoundingClientRect().top;
       if (above < 0 || above > list.clientHeight - 30) list.scrollTop += above - list.clientHeight / 2;
     });
-  }
-}
-
-/** One choice for each axis that is not shown as rows or columns, such as the heads. */
-export class AxisPicker {
-  constructor(choose) {
-    this.choose = choose;
-    this.element = h('div.slices');
-    this.key = '';
-  }
-
-  /** @param {{axis: string, labels: string[], chosen: number}[]} axes */
-  show(axes) {
-    const key = JSON.stringify(axes.map(({ axis, labels }) => [axis, labels]));
-    if (key !== this.key) {
-      this.key = key;
-      this.pickers = axes.map((item) => (item.labels.length > 8 ? this.#select(item) : this.#radios(item)));
-      this.element.replaceChildren(...this.pickers.map((picker) => picker.element));
-    }
-    axes.forEach(({ chosen }, i) => this.pickers[i].show(chosen));
-  }
-
-  #radios({ axis, labels }) {
-    const name = `axis ${axis}`;
-    const inputs = labels.map((label, i) =>
-      h('input', { type: 'radio', name, on: { change: () => this.choose(axis, i) } }),
-    );
-    const element = h(
-      'fieldset.slice',
-      {},
-      h('legend.axis', { 'data-role': roleOfAxis(axis) }, axis),
-      ...labels.map((label, i) => h('label', {}, inputs[i], h('span.pick', {}, label))),
-    );
-    return {
-      element,
-      show: (chosen) => {
-        inputs[chosen].checked = true;
-      },
-    };
-  }
-
-  #select({ axis, labels }) {
-    const select = h(
-      'select',
-      { on: { change: () => this.choose(axis, select.selectedIndex) } },
-      ...labels.map((label) => h('option', {}, label)),
-    );
-    const element = h('label.slice', {}, h('span.axis', { 'data-role': roleOfAxis(axis) }, axis), select);
-    return {
-      element,
-      show: (chosen) => {
-        select.selectedIndex = chosen;
-      },
-    };
   }
 }
 

@@ -3,6 +3,7 @@
  * result stands where its row and its column meet; everything else reads from left to right, line by line.
  */
 import { OPS } from '../ops.js';
+import { AxisPicker } from './axis_picker.js';
 import { h, setAttribute, setStyle, setText } from './dom.js';
 import { Matrix } from './matrix.js';
 import { t } from './text.js';
@@ -21,11 +22,13 @@ const NO_LABELS = 4;
 const MARGIN = 24;
 
 export class Equation {
+  /** @param {{choose: Function, edit: Function, toggle: Function, scrolled: Function, slice: Function}} actions */
   constructor(actions) {
     this.actions = actions;
+    this.picker = new AxisPicker(actions.slice);
     this.formula = h('p.formula');
     this.sentence = h('p.sentence');
-    this.words = h('div.words', {}, this.formula, this.sentence);
+    this.words = h('div.words', {}, this.formula, this.sentence, this.picker.element);
     this.result = new Term(actions, 'output');
     /**
      * Terms are kept for later steps, hidden where a step has fewer inputs: making their cells is what takes
@@ -47,17 +50,19 @@ export class Equation {
 
   /**
    * @param {{op: string, attributes: Object}|{sign: string, said: string}} step  or a sum that needs no op to be told
-   * @param inputs, output  views, see matrix.js
+   * @param {import('./matrix.js').View[]} views  the inputs, then the result
+   * @param {Object[]} axes  those that are neither rows nor columns, see axis_picker.js
    */
-  show(step, inputs, output) {
+  show(step, views, axes) {
+    const inputs = views.slice(0, -1);
     this.#fit(step, inputs.length);
-    const views = [...inputs, output];
     this.matrices.forEach((matrix, i) => matrix.take(views[i]));
     const margin = Math.max(MARGIN, ...this.matrices.map((matrix) => matrix.headWidth));
     for (const matrix of this.matrices) matrix.squeeze(margin);
     if (!this.#cross(step.op)) this.#lines(views);
     for (const matrix of this.matrices) matrix.draw();
-    this.#write(step, inputs, output);
+    this.#write(step, inputs, views.at(-1));
+    this.picker.show(axes);
   }
 
   /** As many terms as the step has inputs, and one for its result. */
@@ -156,8 +161,9 @@ export class Equation {
   #write(step, inputs, output) {
     const names = inputs.map((view) => view.name);
     setText(this.sentence, sentenceOf(step, names));
-    const text = `${output.name} = ${formulaOf(step, names)}`;
-    if (this.formula.textContent === text) return;
+    const key = [output.name, formulaOf(step, names), ...[output, ...inputs].map((view) => view.fullName)].join();
+    if (this.written === key) return;
+    this.written = key;
     // Marks stand for the names while the op writes its formula, so that any name can be found again in it.
     const marks = inputs.map((_, i) => String.fromCharCode(0xe000 + i));
     const name = (view) => h('b', { 'data-role': view.role, title: view.fullName }, view.name);

@@ -33,7 +33,7 @@ const LEVELS = 10;
 const MOST_LABEL = 72;
 
 export class Matrix {
-  /** @param {{choose: Function, edit: Function, toggle: Function}} actions */
+  /** @param {{choose: Function, edit: Function, toggle: Function, scrolled: Function}} actions */
   constructor(actions) {
     this.actions = actions;
     this.roving = [0, 0];
@@ -376,6 +376,13 @@ export class Matrix {
     this.#scrolled();
   }
 
+  /** Scrolls to where another matrix is, which shows the same tensor. */
+  scrollLike({ scroll: { top, left } }) {
+    if (top === this.scroll.top && left === this.scroll.left) return;
+    this.box.scrollTo(left, top);
+    this.#scrolled();
+  }
+
   #scrollHome() {
     if (this.scroll.top || this.scroll.left) this.box.scrollTo(0, 0);
     this.scroll = { top: 0, left: 0 };
@@ -384,7 +391,7 @@ export class Matrix {
 
   #scrolled() {
     this.scroll = { top: this.box.scrollTop, left: this.box.scrollLeft };
-    this.actions.scrolled?.();
+    this.actions.scrolled();
     if (!this.windowed) return;
     const { top, left } = this.#window();
     if (top === this.window.top && left === this.window.left) return;

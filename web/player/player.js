@@ -1,10 +1,9 @@
 /** The interactive matrix player: one program, its steps, and everything a reader can do with them. */
 import { parseProgram } from '../program.js';
 import { ChangeList } from './changes.js';
-import { AxisPicker, BreakSwitches, Footer, StepList, Transport } from './controls.js';
+import { BreakSwitches, Footer, StepList, Transport } from './controls.js';
 import { h, keepKeys, setAttribute } from './dom.js';
 import { Editor } from './editor.js';
-import { Equation } from './equation.js';
 import { ExplanationPanel } from './explanation.js';
 import { Help } from './help.js';
 import { Measures } from './measures.js';
@@ -13,6 +12,7 @@ import { Scene } from './scene.js';
 import { Session } from './session.js';
 import { placeOf, spokenBreak, spokenCell, spokenEdit, spokenStep, spokenValue } from './speech.js';
 import { t } from './text.js';
+import { Turns } from './turns.js';
 import { Voice } from './voice.js';
 
 const STEP_MILLISECONDS = 1600;
@@ -53,6 +53,7 @@ export class Player {
       edit: (matrix, cell, typed) => this.#edit(typed),
       toggle: () => this.#toggle(),
       scrolled: () => this.editor?.close(true, false),
+      slice: (axis, i) => this.#slice(axis, i),
     };
     this.transport = new Transport(this, program.title);
     this.stepList = new StepList(
@@ -60,8 +61,7 @@ export class Player {
       this.session,
       program.tensors.map(({ name }) => name),
     );
-    this.picker = new AxisPicker((axis, i) => this.#slice(axis, i));
-    this.equation = new Equation(actions);
+    this.turns = new Turns(actions);
     this.panel = new ExplanationPanel({
       follow: (ref) => this.#follow(ref),
       edit: () => this.#edit(),
@@ -79,7 +79,6 @@ export class Player {
     this.footer = new Footer(async (name) => (await Player.part(name)).menu(this), () => this.help.open());
     this.notice = h('div.notice', { role: 'alert' });
     this.voice = new Voice();
-    this.equation.words.append(this.picker.element);
     this.changes = new ChangeList((change) => this.#showChange(change));
     this.stage = h('div.stage', {}, this.equation.element, this.changes.element, this.panel.element);
     this.element = h(
@@ -108,6 +107,7 @@ export class Player {
   destroy() {
     clearInterval(this.timer);
     this.timer = null;
+    this.#stopAhead();
     this.resizes.disconnect();
     document.fonts.removeEventListener('loadingdone', this.remeasure);
     this.element.remove();
@@ -117,6 +117,11 @@ export class Player {
 
   get step() {
     return this.session.step;
+  }
+
+  /** The matrices on show. @type {import('./equation.js').Equation} */
+  get equation() {
+    return this.turns.shown;
   }
 
   get edits() {
@@ -138,11 +143,11 @@ export class Player {
 
   /** Steps on; a folded block is stepped over as one. */
   next() {
-    this.#move(this.session.neighbour(true));
+    this.#move(true);
   }
 
   previous() {
-    this.#move(this.session.neighbour(false));
+    this.#move(false);
   }
 
   /** Shows a step; what it is folded in unfolds. */
@@ -154,10 +159,11 @@ export class Player {
     });
   }
 
-  #move(step) {
+  #move(forward) {
+    const step = this.session.neighbour(forward);
     this.#refold(() => {
       this.session.step = step;
-    });
+    }, forward);
   }
 
   /** The chosen cell: in which matrix on show (the position of an input, or "output"), and where in its tensor. */
@@ -225,18 +231,53 @@ export class Player {
     });
   }
 
-  /** Does something after which another step, or a step in another form, is on show. */
-  #refold(act) {
+  /**
+   * Does something after which another step, or a step in another form, is on show; `forward`: where the reader is
+   * expected to go from there.
+   */
+  #refold(act, forward = true) {
     const { step, block } = this.session;
     act();
     if (step !== this.step || block !== this.session.block) {
       this.editor?.close(true, false);
       this.trail = [];
       this.scene.chooseFirst();
-      this.#render();
+      this.#turn();
       this.voice.say(spokenStep(this.scene));
       this.#changed();
+      this.#drawAhead(forward);
     } else this.#showControls();
+  }
+
+  /** Shows another step. The focus stays where it was: among the cells, or at the choice of an axis. */
+  #turn() {
+    // A field that holds what is no number stays open, and on show.
+    if (this.editor) return this.#render();
+    const { picker, matrices } = this.equation;
+    const axis = picker.focused;
+    const inMatrix = matrices.some((matrix) => matrix.hasFocus);
+    this.#render((...step) => this.turns.turn(...step));
+    if (axis !== null && this.equation.picker.focus(axis)) return;
+    if (axis !== null || inMatrix) this.#chosenMatrix.focus();
+  }
+
+  /** Prepares the step that comes next if the reader goes on like this, when the one on show has been painted. */
+  #drawAhead(forward) {
+    this.#stopAhead();
+    const draw = () => {
+      const next = this.session.neighbour(forward);
+      // A question hides numbers, which no step may hold ready.
+      if (next === this.step || this.asking?.on) return;
+      this.scene.ahead(next, () => this.turns.prepare(...this.#look()));
+    };
+    this.frame = requestAnimationFrame(() => {
+      this.ahead = setTimeout(draw);
+    });
+  }
+
+  #stopAhead() {
+    cancelAnimationFrame(this.frame);
+    clearTimeout(this.ahead);
   }
 
   /** Steps on by itself until the last step; from the last step it starts over. */
@@ -582,21 +623,27 @@ export class Player {
 
   // ---- drawing ----
 
-  #render() {
+  /** @param {(...step: any[]) => void} show  puts the step on the page; as a rule where the last one stands */
+  #render(show = (...step) => this.equation.show(...step)) {
     const { scene } = this;
     this.asking?.follow();
     this.comparing &&= this.session.touched;
     if (this.comparing) scene.chosen.slot = 'output';
     scene.settle();
     const cell = scene.chosenCell();
-    const { step, views } = this.comparing
-      ? scene.comparison(this.measures)
-      : { step: scene.step, views: scene.views(cell, this.measures) };
-    this.equation.show(step, views.slice(0, -1), views.at(-1));
+    show(...this.#look(cell));
     this.changes.show(this.comparing ? scene.changes() : null, (change) => this.#describeChange(change));
-    this.picker.show(scene.leadingAxes());
     this.#showPanel(cell);
     this.#showControls();
+  }
+
+  /** What an equation has to show, see Equation.show. */
+  #look(cell = this.scene.chosenCell()) {
+    const { scene, measures } = this;
+    const { step, views } = this.comparing
+      ? scene.comparison(measures)
+      : { step: scene.step, views: scene.views(cell, measures) };
+    return [step, views, scene.leadingAxes()];
   }
 
   #showControls() {

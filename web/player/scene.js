@@ -48,6 +48,20 @@ export class Scene {
     this.chosen = { slot: 'output', cell: [-2, -1].map((k) => this.slices.get(axes.at(k)) ?? 0) };
   }
 
+  /** What `look` gives when another step is on show, as it is at first; what is on show stays. */
+  ahead(step, look) {
+    const { session, chosen } = this;
+    const { step: now } = session;
+    session.step = step;
+    this.chooseFirst();
+    try {
+      return look();
+    } finally {
+      session.step = now;
+      this.chosen = chosen;
+    }
+  }
+
   /** The step on show; a folded block stands for its steps. */
   get step() {
     const { block, steps, step } = this.session;
