@@ -43,7 +43,7 @@ class Watched {
     const handle = await this.page.waitForFunction(
       (name, n, inside, words) => {
         const root = document.querySelectorAll(name)[n]?.shadowRoot;
-        const fits = (element) => element.textContent.includes(words) && element.getClientRects().length;
+        const fits = (element) => element.textContent.includes(words) && element.checkVisibility() && element.getClientRects().length;
         return [...(root?.querySelectorAll(inside) ?? [])].find(fits);
       },
       {},
