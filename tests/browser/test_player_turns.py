@@ -2,12 +2,14 @@
 
 import random
 
+import numpy as np
 import pytest
 from probe import LOOKED_OUT_OF_SIGHT, SHOWN, api
 
 from stepformer import examples as example_programs
-from stepformer import mistakes
+from stepformer import leaf, mistakes, record
 from stepformer.formatting import format_number
+from stepformer.ops import add, multiply
 from stepformer.widgets import player_html
 
 PAINTED = "() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(() => setTimeout(resolve))))"
@@ -220,6 +222,86 @@ def test_nothing_is_drawn_ahead_of_a_question(heads):
     assert heads.locator(".cell.asked:visible").count() == 1
     waiting = heads.locator(".equation[data-waiting] .formula b").first
     assert waiting.text_content() == "scaled_scores", "the last step waits, not the next one"
+
+
+def test_the_cell_that_tab_reaches_stays_while_a_tensor_stays(show_on_page):
+    with record() as trace:
+        x = leaf("x", np.arange(12.0).reshape(3, 4), ("src", "d_model"))
+        add(x, x, name="twice")
+        multiply(x, x, name="square")
+    page = show_on_page(player_html(trace))
+    api(page, "player.look([1, 2], 0); player.next()")
+    tabbed = "return player.equation.matrices.map(({ tabbed: cell }) => [cell.row, cell.column, cell.tabIndex])"
+    assert api(page, tabbed) == [[1, 2, 0], [0, 0, 0], [0, 0, 0]]
+
+
+def test_a_reader_who_has_gone_on_is_not_fetched_back(show_on_page):
+    page = show_on_page(player_html(example_programs.attention()), "<p>Text. </p>" * 99)
+    page.locator("[role=gridcell]").first.focus()
+    page.evaluate("scrollTo(0, 1500)")
+    before = page.evaluate("scrollY")
+    assert before == 1500
+    for _ in range(3):
+        api(page, "player.next()")
+        page.evaluate(PAINTED)
+        assert page.evaluate("scrollY") == before
+
+
+def test_on_a_narrow_page_the_matrices_stay_where_they_are(show_on_page):
+    trace = example_programs.multi_head_attention()
+    viewport = {"width": 400, "height": 700}
+    page = show_on_page("<p>Text. </p>" * 20, player_html(trace), "<p>Text. </p>" * 60, viewport=viewport)
+    stage = "(host) => scrollTo(0, scrollY + host.shadowRoot.querySelector('.stage').getBoundingClientRect().top + {})"
+    for offset in (40, 120, 200):
+        api(page, "player.next()")
+        page.evaluate(PAINTED)
+        page.locator("stepformer-player").evaluate(stage.format(offset))
+        page.evaluate(PAINTED)
+        before = page.evaluate("scrollY")
+        for act in ("next", "next", "previous", "next"):
+            api(page, f"player.{act}()")
+            page.evaluate(PAINTED)
+            page.evaluate(PAINTED)
+            assert page.evaluate("scrollY") == before
+
+
+def test_after_a_lecture_a_matrix_is_scrolled_as_before_and_none_is_blank(workloads, show_on_page):
+    trace = workloads.programs()["64x64"]
+    page = show_on_page(player_html(trace, start="scores"))
+    grid = page.locator("[role=grid]:visible[aria-label^='scores:']")
+    grid.evaluate("(box) => { box.scrollTo(900, 1000); }")
+    page.evaluate(PAINTED)
+    place = [900, 1000]
+    page.locator(".steps button[aria-current]").focus()
+    for there in (["next"], ["next", "next"]):
+        api(page, "return player.present(true)")
+        for act in [*there, "goto"]:
+            api(page, f"player.{act}(player.session.positions.get(player.session.program.find('scores')))")
+            page.evaluate(PAINTED)
+        page.keyboard.press("Escape")
+        page.locator("dialog[open]").wait_for(state="detached")
+        page.evaluate(PAINTED)
+        assert grid.evaluate("(box) => [box.scrollLeft, box.scrollTop]") == place
+        cell = grid.locator("[aria-rowindex='42'] [aria-colindex='32']")
+        assert cell.inner_text() == format_number(trace["scores"][40, 30])
+
+
+def test_a_place_that_the_next_step_does_not_have_is_not_chosen_ahead(heads):
+    chosen = "return player.scene.chosenCell().index"
+    before = api(heads, chosen)
+    cell = api(heads, """
+      const { scene, session } = player;
+      for (const axis of session.axes(scene.step.output)) scene.slices.set(axis, 99);
+      return scene.ahead(session.neighbour(true), () => scene.chosenCell().index);""")
+    assert all(i < 99 for i in cell)
+    assert api(heads, chosen)[1:] == before[1:]
+
+
+def test_a_question_throws_away_what_waits(heads):
+    stepped(heads.locator("[role=gridcell]").first.focus() or heads)
+    assert heads.locator(".equation").count() == 2
+    api(heads, "return player.ask()")
+    assert heads.locator(".equation").count() == 1
 
 
 def test_a_field_with_what_is_no_number_stays_in_sight(heads):

@@ -81,7 +81,8 @@ export class Lecture {
     const root = element.getRootNode();
     const focus = root.activeElement;
     const scrolled = [document.scrollingElement.scrollLeft, document.scrollingElement.scrollTop];
-    const boxes = scrolls(stage);
+    // Moving the stage in the page scrolls its boxes home.
+    const places = new Map(player.equation.matrices.map(({ view, scroll, roving }) => [view.fullName, { scroll, roving }]));
     const style = stage.getAttribute('style');
     // What the page shows behind keeps its height, so that it comes back at the same place.
     const place = h('div.stage', { style: `block-size: ${stage.offsetHeight}px` });
@@ -101,7 +102,8 @@ export class Lecture {
       end.replaceWith(voice.element);
       this.dialog.remove();
       player.remeasure();
-      if (player.step === step) for (const [box, top, left] of boxes) box.scrollTo(left, top);
+      for (const matrix of player.equation.matrices)
+        matrix.goOnFrom((player.step === step && places.get(matrix.view.fullName)) || matrix);
       document.scrollingElement.scrollTo({ left: scrolled[0], top: scrolled[1], behavior: 'instant' });
       if (focus?.isConnected && focus.checkVisibility()) focus.focus({ preventScroll: true });
       else player.matrix.focus();
@@ -322,6 +324,3 @@ function line(key) {
   const [keys, action = ''] = t(key).split(' | ');
   return h('tr', {}, h('th', { scope: 'row' }, h('kbd', {}, keys)), h('td', {}, action));
 }
-
-/** Where the boxes of a stage are scrolled to: moving them in the page scrolls them home. */
-const scrolls = (stage) => [...stage.querySelectorAll('.box')].map((box) => [box, box.scrollTop, box.scrollLeft]);

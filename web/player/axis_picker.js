@@ -33,9 +33,9 @@ export class AxisPicker {
   }
 
   /** Puts the focus on what is chosen of an axis; false where there is no choice of it. */
-  focus(axis) {
+  focus(axis, options) {
     const picker = this.pickers.find((one) => one.axis === axis);
-    picker?.element.querySelector('select, :checked').focus();
+    picker?.element.querySelector('select, :checked').focus(options);
     return Boolean(picker);
   }
 

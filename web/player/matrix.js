@@ -329,9 +329,9 @@ export class Matrix {
   }
 
   /** Puts the keyboard focus on the roving cell, scrolled into the box. */
-  focus() {
+  focus(options) {
     this.reveal();
-    (this.#cellAt(this.roving) ?? this.box).focus();
+    (this.#cellAt(this.roving) ?? this.box).focus(options);
   }
 
   get hasFocus() {
@@ -376,9 +376,14 @@ export class Matrix {
     this.#scrolled();
   }
 
-  /** Scrolls to where another matrix is, which shows the same tensor. */
-  scrollLike({ scroll: { top, left } }) {
-    if (top === this.scroll.top && left === this.scroll.left) return;
+  /** Goes on where another matrix, or this one, showed the same tensor: scrolled as far, with the same cell for Tab. */
+  goOnFrom({ scroll: { top, left }, roving }) {
+    if (!this.view.chosen) {
+      this.roving = roving;
+      this.#rove();
+    }
+    // Whether the box itself is scrolled, only a layout can tell: asked where it may be.
+    if (!this.windowed && !top && !left && !this.scroll.top && !this.scroll.left) return;
     this.box.scrollTo(left, top);
     this.#scrolled();
   }
@@ -391,7 +396,7 @@ export class Matrix {
 
   #scrolled() {
     this.scroll = { top: this.box.scrollTop, left: this.box.scrollLeft };
-    this.actions.scrolled();
+    this.actions.scrolled(this);
     if (!this.windowed) return;
     const { top, left } = this.#window();
     if (top === this.window.top && left === this.window.left) return;

@@ -52,7 +52,7 @@ export class Player {
       choose: (matrix, cell) => this.#choose(matrix.slot, cell),
       edit: (matrix, cell, typed) => this.#edit(typed),
       toggle: () => this.#toggle(),
-      scrolled: () => this.editor?.close(true, false),
+      scrolled: (matrix) => this.equation.matrices.includes(matrix) && this.editor?.close(true, false),
       slice: (axis, i) => this.#slice(axis, i),
     };
     this.transport = new Transport(this, program.title);
@@ -194,6 +194,8 @@ export class Player {
     // In a lecture the keys step, so there is nothing to answer with.
     if (!part || this.stage.closest('dialog')) return;
     this.asking ??= new part.Asking(this);
+    this.#stopAhead();
+    this.turns.forget();
     this.asking.ask(options);
   }
 
@@ -257,8 +259,10 @@ export class Player {
     const axis = picker.focused;
     const inMatrix = matrices.some((matrix) => matrix.hasFocus);
     this.#render((...step) => this.turns.turn(...step));
-    if (axis !== null && this.equation.picker.focus(axis)) return;
-    if (axis !== null || inMatrix) this.#chosenMatrix.focus();
+    // While a player plays, its reader may be somewhere else on the page, or in another window.
+    if ((axis === null && !inMatrix) || !document.hasFocus()) return;
+    const still = { preventScroll: true };
+    if (axis === null || !this.equation.picker.focus(axis, still)) this.#chosenMatrix.focus(still);
   }
 
   /** Prepares the step that comes next if the reader goes on like this, when the one on show has been painted. */
@@ -266,7 +270,7 @@ export class Player {
     this.#stopAhead();
     const draw = () => {
       const next = this.session.neighbour(forward);
-      // A question hides numbers, which no step may hold ready.
+      // A question hides numbers: none is held ready then.
       if (next === this.step || this.asking?.on) return;
       this.scene.ahead(next, () => this.turns.prepare(...this.#look()));
     };

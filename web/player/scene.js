@@ -53,8 +53,9 @@ export class Scene {
     const { session, chosen } = this;
     const { step: now } = session;
     session.step = step;
-    this.chooseFirst();
     try {
+      this.chooseFirst();
+      this.settle();
       return look();
     } finally {
       session.step = now;

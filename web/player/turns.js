@@ -24,8 +24,8 @@ export class Turns {
     setAttribute(this.shown.element, 'data-waiting', null);
     this.shown.show(...step);
     for (const matrix of this.shown.matrices) {
-      const same = last.matrices.find(({ view }) => view.fullName === matrix.view.fullName);
-      if (same) matrix.scrollLike(same);
+      const same = last.matrices.filter(({ view }) => view.fullName === matrix.view.fullName);
+      matrix.goOnFrom(same.find(({ slot }) => slot === matrix.slot) ?? same[0] ?? matrix);
     }
   }
 
@@ -35,12 +35,21 @@ export class Turns {
    * so that the next step finds nothing left to do.
    */
   prepare(...step) {
-    const { element } = this.#other();
-    setAttribute(element, 'data-waiting', null);
-    this.waiting.show(...step);
-    element.getBoundingClientRect();
-    setAttribute(element, 'data-waiting', true);
+    const other = this.#other();
+    setAttribute(other.element, 'data-waiting', null);
+    try {
+      other.show(...step);
+      other.element.getBoundingClientRect();
+    } finally {
+      setAttribute(other.element, 'data-waiting', true);
+    }
     this.shown.element.getBoundingClientRect();
+  }
+
+  /** Throws away what waits. */
+  forget() {
+    this.waiting?.element.remove();
+    this.waiting = null;
   }
 
   #other() {
