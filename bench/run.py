@@ -9,9 +9,9 @@ import sys
 
 from results import BENCH, load, table
 
-BENCHMARKS = ("import_time", "ops", "latency", "page", "attention_cost", "recurrent_time", "multi_head",
-              "transformer_step", "training", "training_speed", "training_cost", "data_parallel", "tokenizing",
-              "decoding", "translator", "timeline", "grammar")  # fmt: skip
+BENCHMARKS = ("import_time", "ops", "latency", "chapter_latency", "page", "attention_cost", "recurrent_time",
+              "multi_head", "transformer_step", "training", "training_speed", "training_cost", "data_parallel",
+              "tokenizing", "decoding", "translator", "timeline", "grammar")  # fmt: skip
 LONG = ("hsk", "alignment", "lighthouse")
 """Run alone: two with half an hour of training, and `bench/lighthouse.py`, whose tool is installed for it."""
 

@@ -529,3 +529,10 @@ export function references({ lets, result }) {
   visit(result);
   return [...found.values()];
 }
+
+/** Whether an explanation names a certain cell of an input. */
+export function refersTo({ lets, result }, input, index) {
+  const isIt = (expr) => expr.kind === 'ref' && expr.input === input && expr.index.every((i, axis) => i === index[axis]);
+  const holdsIt = (expr) => isIt(expr) || Boolean(expr.because?.some(holdsIt)) || Boolean(expr.args?.some(holdsIt));
+  return lets.some(({ expr }) => holdsIt(expr)) || holdsIt(result);
+}

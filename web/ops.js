@@ -112,8 +112,12 @@ export function checkInputCount(name, count) {
   }
 }
 
+/** For attributes that are complete: of which op. A program's steps are run and explained again and again. */
+const completeFor = new WeakMap();
+
 /** The attributes of an op, checked, with defaults filled in. */
 export function completeAttributes(name, given) {
+  if (completeFor.get(given) === name) return given;
   const rules = findOp(name).attributes;
   for (const attribute of Object.keys(given)) {
     if (!Object.hasOwn(rules, attribute))
@@ -130,7 +134,8 @@ export function completeAttributes(name, given) {
     }
     complete[attribute] = value;
   }
-  return complete;
+  completeFor.set(complete, name);
+  return Object.freeze(complete);
 }
 
 // ---- Helpers: checks ----------------------------------------------------------------------------
@@ -259,10 +264,32 @@ define('matmul', {
   },
 });
 
-/** One (n, inner) by (inner, m) product into `out`; plain loops, because this is where the time goes. */
+/**
+ * One (n, inner) by (inner, m) product into `out`; plain loops, because this is where the time goes. Four columns at a
+ * time read each row of `b` in pieces that lie side by side; every sum still adds its terms in the order of k.
+ */
 function multiplyMatrices(a, b, out, n, inner, m) {
+  const wide = m - (m % 4);
   for (let i = 0; i < n; i++) {
-    for (let j = 0; j < m; j++) {
+    for (let j = 0; j < wide; j += 4) {
+      let sum0 = 0;
+      let sum1 = 0;
+      let sum2 = 0;
+      let sum3 = 0;
+      for (let k = 0, at = j; k < inner; k++, at += m) {
+        const x = a[i * inner + k];
+        sum0 += x * b[at];
+        sum1 += x * b[at + 1];
+        sum2 += x * b[at + 2];
+        sum3 += x * b[at + 3];
+      }
+      const to = i * m + j;
+      out[to] = sum0;
+      out[to + 1] = sum1;
+      out[to + 2] = sum2;
+      out[to + 3] = sum3;
+    }
+    for (let j = wide; j < m; j++) {
       let sum = 0;
       for (let k = 0; k < inner; k++) sum += a[i * inner + k] * b[k * m + j];
       out[i * m + j] = sum;
@@ -324,7 +351,8 @@ define('linear', {
     if (inner !== rows) throw new Refusal('inner', [0, 1], { inner, rows });
     needVector(bias, 2, width);
     const product = OPS.matmul.forward([x, weight]);
-    return { ...product, data: product.data.map((value, i) => value + bias.data[i % width]) };
+    for (let i = 0, j = 0; i < product.data.length; i++, j = j + 1 === width ? 0 : j + 1) product.data[i] += bias.data[j];
+    return product;
   },
 });
 

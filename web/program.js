@@ -25,6 +25,7 @@ import {
   formatShape,
   fromNested,
   readValue,
+  same,
   size,
   tensor,
 } from './tensor.js';
@@ -111,10 +112,11 @@ export class Program {
         values[step.output] = replaced(step.output) ?? last.values[step.output];
       } else if (!overridden) {
         const inputs = step.inputs.map((id) => values[id]);
-        values[step.output] = readable(this.tensors[step.output].name, () =>
-          OPS[step.op].forward(inputs, step.attributes),
-        );
-        this.#checkResult(step.output, values[step.output]);
+        const result = readable(this.tensors[step.output].name, () => OPS[step.op].forward(inputs, step.attributes));
+        this.#checkResult(step.output, result);
+        // A result that comes out as before stays the one it was: then what follows from it alone is not computed again.
+        const before = last?.values[step.output];
+        values[step.output] = before && same(before, result) ? before : result;
       }
       const before = last?.steps[k];
       return before?.overridden === overridden ? before : { ...step, overridden };

@@ -251,3 +251,14 @@ export function agree(a, b) {
   const distance = Math.abs(a - b);
   return a === b || (distance < Infinity && distance <= 1e-12 * Math.max(1, Math.abs(a), Math.abs(b)));
 }
+
+/** Whether two tensors are the same to the last digit. */
+export function same(a, b) {
+  if (a.dtype !== b.dtype || !sameShape(a, b)) return false;
+  for (let i = 0; i < a.data.length; i++) if (!Object.is(a.data[i], b.data[i])) return false;
+  return true;
+}
+
+export function sameShape(a, b) {
+  return a.shape.length === b.shape.length && a.shape.every((length, axis) => length === b.shape[axis]);
+}

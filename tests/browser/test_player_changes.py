@@ -48,15 +48,16 @@ def test_a_changed_cell_says_by_how_much_and_its_corner_says_which_way(attention
     cells = matrix(attention, "scores").locator("[role=gridcell]").all()
     seen = set()
     for cell, new, old in zip(cells, now["scores"].flat, before["scores"].flat, strict=True):
-        style = cell.evaluate("e => (s => [s.content, s.top, s.bottom])(getComputedStyle(e, '::after'))")
+        image, place = cell.evaluate("e => (s => [s.backgroundImage, s.backgroundPosition])(getComputedStyle(e))")
         if new == old:
-            assert style[0] == "none"
+            assert image == "none"
             continue
         by = f"{'+' if new > old else ''}{format_number(new - old, 2 if fits(new, old) else 3)}"
         assert cell.get_attribute("title").endswith(f": {by}")
         assert cell.get_attribute("aria-label").endswith(f", by {by}")
-        assert (style[1] == "0px") == (new > old), "a number that grew has its mark above"
-        assert (style[2] == "0px") == (new < old), "a number that shrank has its mark below"
+        # A triangle with its right angle in the corner: above for a number that grew, below for one that shrank.
+        assert image.startswith(f"linear-gradient(to {'left bottom' if new > old else 'right top'}, ")
+        assert place == ("100% 0%" if new > old else "0% 100%")
         seen.add(bool(new > old))
     assert seen == {True, False}, "the edit must make some scores larger and some smaller"
     for text in ("changed: more, or another value", "changed: less"):

@@ -159,7 +159,7 @@ def test_an_edit_marks_every_changed_cell_with_its_old_and_new_value_and_reset_t
         assert shown.inner_text() == new
         assert (shown.get_attribute("title") or "").startswith(f"was {old}, now {new}: ") == is_changed
         assert ("changed from" in (shown.get_attribute("aria-label") or "")) == is_changed
-        corner = shown.evaluate("e => getComputedStyle(e, '::after').content")
+        corner = shown.evaluate("e => getComputedStyle(e).backgroundImage")
         assert (corner != "none") == is_changed, "the mark must not be a matter of colour alone"
     assert attention.locator("button[title='attention.output']").inner_text().endswith("changed by your edits")
     assert "changed" not in attention.locator("button[title='attention.key_transposed']").inner_text()

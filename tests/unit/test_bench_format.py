@@ -13,6 +13,8 @@ BARS = {
     "import_time": {"more_than_numpy", "heavy_modules"},
     "latency": {f"{action}_{size}_p95" for action in ("type", "slide", "step")
                 for size in ("toy", "64x64", "sixteen_heads", "many", "very_many", "transformer")},
+    "chapter_latency": {f"{action}_{chapter}_p95" for action in ("type", "slide", "step")
+                        for chapter in ("05", "12", "14", "16", "17", "18")},
     "multi_head": {"ratio", "ratio_weights", "misfit"},
     "transformer_step": {"ratio", "peak_ratio"},
     "hsk": {"test_bleu", "train_seconds"},

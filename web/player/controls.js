@@ -75,7 +75,7 @@ export class Transport {
  * The steps in order, inside the blocks they belong to; a block folds. One entry can be reached with Tab, the one on
  * show; the arrow keys go on from there.
  *
- * @typedef {{button: HTMLElement, mark: HTMLElement, parent?: Entry, says: {name: string, op: string},
+ * @typedef {{button: HTMLElement, parent?: Entry, says: {name: string, op: string},
  *   kind?: HTMLElement, block?: Object, list?: HTMLElement, twist?: HTMLElement}} Entry
  *   a step with its `kind`, or a block with its `list` and the `twist` that folds it
  */
@@ -105,8 +105,8 @@ export class StepList {
   }
 
   #entry(kind, title, click, children) {
-    const mark = h('span.unseen');
-    return { mark, button: h(`button.${kind}`, { type: 'button', tabindex: -1, title, on: { click } }, ...children, mark) };
+    const mark = h('span.unseen.when-changed', {}, t(`${kind}_changed`));
+    return { button: h(`button.${kind}`, { type: 'button', tabindex: -1, title, on: { click } }, ...children, mark) };
   }
 
   #addBlock(block) {
@@ -178,7 +178,6 @@ export class StepList {
       const isTouched = touched.has(entry);
       if (Boolean(entry.touched) === isTouched) continue;
       entry.touched = isTouched;
-      setText(entry.mark, isTouched ? t(entry.block ? 'block_changed' : 'step_changed') : '');
       entry.button.classList.toggle('changed', isTouched);
     }
   }

@@ -9,14 +9,14 @@ import { t } from './text.js';
 
 export class Editor {
   /**
-   * @param {{figure: HTMLElement, column: HTMLElement, box: Object, value: number, dtype: string,
+   * @param {{desk: HTMLElement, column: HTMLElement, box: Object, value: number, dtype: string,
    *   words: string[]|null, place: string,
    *   typed: string|undefined, commit: (value: number) => void, closed: (focusCell: boolean) => void}} options
-   *   `box`: where the cell lies in the figure; `typed`: what the reader has typed already
+   *   `desk`: what holds the field, as wide as the figure; `box`: where the cell lies in the figure; `typed`: what the reader has typed already
    */
   constructor(options) {
     this.options = options;
-    const { figure, box, words, place, value } = options;
+    const { desk, box, words, place, value } = options;
     this.start = value;
     this.field = words ? this.#wordField() : this.#numberField();
     this.field.setAttribute('aria-label', t(words ? 'editor_words' : 'editor', { place }));
@@ -24,9 +24,9 @@ export class Editor {
     this.element = h('div.editor', { on: { keydown: (event) => this.#key(event) } }, this.field, this.error);
     this.element.style.top = `${box.top}px`;
     const width = Math.max(box.width, 88);
-    this.element.style.left = `${Math.max(0, Math.min(box.left, figure.clientWidth - width))}px`;
+    this.element.style.left = `${Math.max(0, Math.min(box.left, desk.clientWidth - width))}px`;
     this.element.style.width = `${width}px`;
-    figure.append(this.element);
+    desk.append(this.element);
     this.field.focus({ preventScroll: true });
     this.field.addEventListener('blur', () => this.close(true, false));
   }
@@ -91,8 +91,9 @@ export class Editor {
       this.#commit(value);
     }
     this.gone = true;
-    this.element.remove();
+    // A field that has the focus cannot go before the browser has laid out the page: that comes once, with the focus.
     this.options.closed(focusCell);
+    this.element.remove();
     return true;
   }
 

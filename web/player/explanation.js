@@ -146,14 +146,15 @@ export class ExplanationPanel {
       if (words) return words[x];
       return dtype === 'bool' ? t(x ? 'allowed' : 'masked') : formatApart(x, other, dtype);
     };
-    const parts = labels.flatMap(({ text, role: axisRole }, i) => [
-      i ? ', ' : '',
-      h('span', { 'data-role': axisRole }, text),
-    ]);
-    this.place.replaceChildren(
-      h('b', { 'data-role': role }, name),
-      ...(parts.length ? ['[', ...parts, ']'] : []),
-    );
+    const place = JSON.stringify([role, name, labels]);
+    if (this.placed !== place) {
+      this.placed = place;
+      const parts = labels.flatMap(({ text, role: axisRole }, i) => [
+        i ? ', ' : '',
+        h('span', { 'data-role': axisRole }, text),
+      ]);
+      this.place.replaceChildren(h('b', { 'data-role': role }, name), ...(parts.length ? ['[', ...parts, ']'] : []));
+    }
     setText(this.value, show(value, old ?? value));
     const by = old === null || dtype !== 'float' || words ? null : formatChange(value, old);
     setText(this.old, old === null ? '' : t(by ? 'was_by' : 'was', { old: show(old, value), by }));
@@ -181,6 +182,10 @@ export class ExplanationPanel {
 
   #arithmetic() {
     const { explanation, note, value, kinds, block } = this.cell;
+    // A note alone stays as it is while the reader changes its cell.
+    const alone = block || explanation ? null : note;
+    if (alone !== null && alone === this.alone) return;
+    this.alone = alone;
     const lines = [];
     if (note) lines.push(h('p.note', {}, note));
     if (block) {

@@ -67,13 +67,9 @@ export class Matrix {
     this.caption = h('figcaption', {}, this.name, ' ', this.shape, ' ', this.badge, this.axes);
     /** Pixels kept for the row labels; the layout of the equation decides. */
     this.margin = 0;
-    this.element = h(
-      'figure.matrix',
-      {},
-      this.caption,
-      this.box,
-      this.scale,
-    );
+    /** Where the field to change a cell is put, see the style sheet. */
+    this.desk = h('div.desk');
+    this.element = h('figure.matrix', {}, this.desk, this.caption, this.box, this.scale);
     this.columns = [];
     this.rows = [];
   }
@@ -316,9 +312,11 @@ export class Matrix {
   /** The one cell of this grid that the Tab key reaches; the box itself while that cell is not drawn. */
   #rove() {
     const cell = this.#cellAt(this.roving);
-    if (this.tabbed && this.tabbed !== cell) this.tabbed.tabIndex = -1;
-    if (cell) cell.tabIndex = 0;
     setAttribute(this.box, 'tabindex', cell ? null : 0);
+    // Written only where it differs: for a cell with the focus the browser lays out the page, to know that it may keep it.
+    if (this.tabbed === cell) return;
+    if (this.tabbed) this.tabbed.tabIndex = -1;
+    if (cell) cell.tabIndex = 0;
     this.tabbed = cell;
   }
 

@@ -562,7 +562,7 @@ export class Player {
     matrix.focus();
     const { value, dtype, words } = cell;
     this.editor = new Editor({
-      figure: matrix.element,
+      desk: matrix.desk,
       column: this.stage,
       box: matrix.cellBox(),
       value,

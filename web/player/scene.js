@@ -14,11 +14,10 @@
  * @typedef {import('../tensor.js').Tensor} Tensor
  */
 import { contributions } from '../contributions.js';
-import { explain, references } from '../explain.js';
-import { agree, indexOf, offset } from '../tensor.js';
+import { explain, references, refersTo } from '../explain.js';
+import { agree, indexOf, offset, sameShape } from '../tensor.js';
 import { clamp, fits } from './matrix.js';
 import { isParameter, lastPart, roleOf, roleOfAxis } from './roles.js';
-import { sameShape } from './session.js';
 import { t } from './text.js';
 
 const NOTHING = new Set();
@@ -341,10 +340,8 @@ export class Scene {
     for (let i = 0; i < rows; i++) {
       for (let j = 0; j < columns; j++) {
         const cell = fullIndex(output.shape, this.lead(id), [i, j]);
-        const uses = references(explain(op, inputs, attributes, output, cell)).some(
-          (ref) => ref.input === this.chosen.slot && String(ref.index) === String(index),
-        );
-        if (uses) fed.add(offset(output.shape, cell));
+        const made = explain(op, inputs, attributes, output, cell);
+        if (refersTo(made, this.chosen.slot, index)) fed.add(offset(output.shape, cell));
       }
     }
     return fed;

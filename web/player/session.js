@@ -5,7 +5,7 @@
  * replaces the result as it was at that place in the list, and cuts its inputs off. So two views given the
  * same list and set always show the same numbers.
  */
-import { agree, replaceCell, toNested } from '../tensor.js';
+import { agree, replaceCell, same, sameShape, toNested } from '../tensor.js';
 import { Blocks } from './blocks.js';
 import { History } from './history.js';
 import { t } from './text.js';
@@ -217,12 +217,7 @@ export class Session {
 /** Whether two runs gave a tensor other values (or another shape). */
 export function differs(a, b) {
   if (a === b || a.data === b.data) return false;
-  return !sameShape(a, b) || a.data.some((value, i) => !agree(value, b.data[i]));
-}
-
-/** Whether two values are the same to the last digit. */
-const same = (a, b) => sameShape(a, b) && a.data.every((value, i) => value === b.data[i]);
-
-export function sameShape(a, b) {
-  return String(a.shape) === String(b.shape);
+  if (!sameShape(a, b)) return true;
+  for (let i = 0; i < a.data.length; i++) if (!agree(a.data[i], b.data[i])) return true;
+  return false;
 }

@@ -21,7 +21,7 @@ export const TEXT = {
   step_list: 'Steps',
   step_item: '{name}, by {op}',
   step_changed: ', changed by your edits',
-  block_changed: ', holds changes by your edits',
+  scope_changed: ', holds changes by your edits',
   position_block: 'Steps {first} to {step} of {steps}',
   fold: 'Fold {scope}',
   unfold: 'Unfold {scope}',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { contributions } from '../contributions.js';
-import { EXPLAINED_OPS, evaluate, explain, references } from '../explain.js';
+import { EXPLAINED_OPS, evaluate, explain, references, refersTo } from '../explain.js';
 import { REASONS } from '../explain_text.js';
 import { fill } from '../language.js';
 import { OPS } from '../ops.js';
@@ -97,8 +97,15 @@ for (const [op, cases] of Object.entries(CASES)) {
     for (const [inputs, attributes = {}] of cases(1)) {
       const output = OPS[op].forward(inputs, attributes);
       const named = Array.from(output.data, (_, flat) => {
-        const cells = references(explain(op, inputs, attributes, output, indexOf(output.shape, flat)));
-        return new Set(cells.map(({ input, index }) => `${input}:${offset(inputs[input].shape, index)}`));
+        const explanation = explain(op, inputs, attributes, output, indexOf(output.shape, flat));
+        const cells = references(explanation).map(({ input, index }) => `${input}:${offset(inputs[input].shape, index)}`);
+        inputs.forEach((x, k) =>
+          x.data.forEach((_value, place) => {
+            const refers = refersTo(explanation, k, indexOf(x.shape, place));
+            assert.equal(refers, cells.includes(`${k}:${place}`), `${op}: ${flat} of the output, ${place} of input ${k}`);
+          }),
+        );
+        return new Set(cells);
       });
       inputs.forEach((x, k) =>
         x.data.forEach((value, place) => {
