@@ -54,6 +54,7 @@ def matrix(
     *,
     row_role: str | None = None,
     column_role: str | None = None,
+    decimals: int = 2,
     ax: "Axes | None" = None,
 ) -> "Figure":
     """Draw one matrix as the player does: coloured cells with their numbers, and the scale.
@@ -66,6 +67,7 @@ def matrix(
         kind: "diverging", a scale centred on zero, or "probability", a scale from 0 to 1.
         row_role: the role whose colour the row labels take, for example "target".
         column_role: the role whose colour the column labels take, for example "source".
+        decimals: digits after the point; 0 for whole numbers beside −∞, which no array of integers can hold.
         ax: where to draw; None makes a figure.
 
     Returns:
@@ -76,9 +78,10 @@ def matrix(
             outside 0 to 1.
     """
     if ax is None:
-        return matrices({title: array}, row_labels, column_labels, kind, row_role=row_role, column_role=column_role)
+        roles = {"row_role": row_role, "column_role": column_role}
+        return matrices({title: array}, row_labels, column_labels, kind, **roles, decimals=decimals)
     with _style():
-        return _Matrices({title: array}, row_labels, column_labels, kind, row_role, column_role).draw([ax])
+        return _Matrices({title: array}, row_labels, column_labels, kind, row_role, column_role, decimals).draw([ax])
 
 
 def matrices(
@@ -89,6 +92,7 @@ def matrices(
     *,
     row_role: str | None = None,
     column_role: str | None = None,
+    decimals: int = 2,
 ) -> "Figure":
     """Draw several matrices of one shape side by side, on one scale, so that their colours compare.
 
@@ -99,6 +103,7 @@ def matrices(
         kind: as for `matrix`.
         row_role: as for `matrix`.
         column_role: as for `matrix`.
+        decimals: as for `matrix`.
 
     Returns:
         The figure.
@@ -107,7 +112,7 @@ def matrices(
         ValueError: the shapes differ, or as for `matrix`.
     """
     with _style():
-        drawing = _Matrices(arrays, row_labels, column_labels, kind, row_role, column_role)
+        drawing = _Matrices(arrays, row_labels, column_labels, kind, row_role, column_role, decimals)
         return drawing.draw(_new_figure(len(arrays), drawing.height)[1])
 
 
@@ -451,7 +456,9 @@ class _Matrices:
         kind: str,
         row_role: str | None,
         column_role: str | None,
+        decimals: int,
     ) -> None:
+        self.decimals = decimals
         self.arrays = {title: _checked(array, kind) for title, array in arrays.items()}
         shapes = {array.shape for array in self.arrays.values()}
         if len(shapes) != 1:
@@ -512,7 +519,7 @@ class _Matrices:
                 ax.add_patch(Rectangle(corner, 1, 1, facecolor=WASH, edgecolor=RULE, hatch="////", linewidth=0))
             if written:
                 colour = QUIET if masked else INK
-                ax.text(j, i, format_cell(number, dtype), ha="center", va="center", color=colour, size=9)
+                ax.text(j, i, format_cell(number, dtype, self.decimals), ha="center", va="center", color=colour, size=9)
         return image
 
     def _draw_scale(self, image: Any, axes: "Sequence[Axes]") -> None:

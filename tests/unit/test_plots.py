@@ -92,6 +92,13 @@ def test_a_matrix_shows_numbers_labels_title_and_scale():
     assert [label.get_text() for label in bar.get_xticklabels()] == ["−2.50", "0", "2.50"]
 
 
+def test_whole_numbers_beside_a_masked_cell_are_shown_without_decimals():
+    figure = plots.matrix([[1.0, -np.inf], [-2.0, 12.0]], decimals=0)
+    assert texts(figure.axes[0]) == ["1", "−∞", "−2", "12"]
+    both = plots.matrices({"a": [[3.0]], "b": [[-np.inf]]}, decimals=0)
+    assert [texts(ax) for ax in both.axes[:2]] == [["3"], ["−∞"]]
+
+
 def test_scales_are_centred_on_zero_or_go_from_0_to_1_and_are_shared():
     diverging = plots.matrices({"a": np.array([[1.0]]), "b": np.array([[-3.0]])})
     assert [ax.images[0].get_clim() for ax in diverging.axes[:2]] == [(-3, 3), (-3, 3)]

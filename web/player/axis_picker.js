@@ -32,7 +32,10 @@ export class AxisPicker {
     return this.pickers.find(({ element }) => element.contains(focused))?.axis ?? null;
   }
 
-  /** Puts the focus on what is chosen of an axis; false where there is no choice of it. */
+  /**
+   * Puts the focus on what is chosen of an axis; false where there is no choice of it.
+   * @param {FocusOptions} [options]  as of Matrix.focus
+   */
   focus(axis, options) {
     const picker = this.pickers.find((one) => one.axis === axis);
     picker?.element.querySelector('select, :checked').focus(options);

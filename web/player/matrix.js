@@ -326,7 +326,10 @@ export class Matrix {
     return drawn ? this.rows[row - top].cells[column - left] : null;
   }
 
-  /** Puts the keyboard focus on the roving cell, scrolled into the box. */
+  /**
+   * Puts the keyboard focus on the roving cell, scrolled into the box.
+   * @param {FocusOptions} [options]  of the browser: `preventScroll` leaves the page where it is
+   */
   focus(options) {
     this.reveal();
     (this.#cellAt(this.roving) ?? this.box).focus(options);
