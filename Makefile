@@ -81,10 +81,10 @@ lint: $(ENVIRONMENT) ## ruff, on all Python
 	@$(PY) -m ruff check .
 
 check: lint ## what to run before every commit: under a minute, no browser, no training
-	$(PYTEST) -n 2 --dist loadfile -p no:nbval --hypothesis-profile=quick --ignore tests/browser --ignore tests/notebooks -m "not slow" tests  # nbval would look at each test
+	$(PYTEST) -n 2 --dist loadfile --no-loadscope-reorder -p no:nbval --hypothesis-profile=quick --ignore tests/browser --ignore tests/notebooks -m "not slow" tests  # nbval would look at each test
 
 test: $(TOOLS) lint book ## every test, browser and notebooks included: before every push, and in CI
-	$(PYTEST) -n 2 --dist loadfile --durations 25 --durations-min 10 --nbval --nbval-current-env tests chapters
+	$(PYTEST) -n 2 --dist loadfile --no-loadscope-reorder --durations 25 --durations-min 10 --nbval --nbval-current-env tests chapters
 
 test-all: $(TOOLS) lint book ## the tests repeated with other threads, seeds and processor kernels; prints a summary
 	$(PY) scripts/test_all.py

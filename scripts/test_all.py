@@ -34,7 +34,7 @@ LONG = {"STEPFORMER_LONG": "1"}
 
 # Name of the run, environment, pytest's arguments.
 RUNS = [
-    ("everything", threads(1), ["-n", "2", "--dist", "loadfile", *EVERYTHING]),
+    ("everything", threads(1), ["-n", "2", "--dist", "loadfile", "--no-loadscope-reorder", *EVERYTHING]),
     ("everything again, in one process", threads(1) | LONG, EVERYTHING),
     ("numbers, two threads", threads(2), NUMBERS),
     ("notebooks, two threads", threads(2), NOTEBOOKS),

@@ -16,3 +16,13 @@ def pytest_collection_finish():
     """Let the collector of garbage pass over the thousands of tests: they stay until the end anyway."""
     gc.collect()
     gc.freeze()
+
+
+LONG_FILES = ("chapters", "browser", "train")
+"""The folders whose files take long: whole chapters, pages in a browser, trainings."""
+
+
+def pytest_collection_modifyitems(items):
+    """Begin with what takes long: of two processes, neither then waits for the last file of the other."""
+    rank = {name: place for place, name in enumerate(LONG_FILES)}
+    items.sort(key=lambda item: min(rank.get(name, len(rank)) for name in item.path.parts))
