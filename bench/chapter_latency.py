@@ -67,7 +67,8 @@ def main() -> None:
     how = (
         f"The player with the most steps on each built page, opened in Chromium over http: {SAMPLES} samples after "
         f"{WARM_UP}, from dispatching the input event until a forced layout returns, without the wait for the next "
-        "frame. The edits are of the first factor of its first product of matrices, or else of its first matrix."
+        "frame; a typed number is taken over when it has been painted. The edits are of the first factor of its first "
+        "product of matrices, or else of its first matrix."
     )
     write("chapter_latency", figures, used, how)
 

@@ -80,7 +80,10 @@ function measureLatency(host, { samples, warmUp, edited, changed }) {
     return times;
   }
 
-  /** The reader types a number into the first cell of the changed tensor and, seeing it, presses Enter; every later tensor is computed anew. */
+  /**
+   * The reader types a number into the first cell of the changed tensor and, seeing it, presses Enter; what follows from
+   * the tensor is computed anew.
+   */
   async function type() {
     return repeat(async (i) => {
       const cell = root.querySelector('.equation:not([data-waiting]) [role=gridcell]');

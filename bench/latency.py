@@ -154,9 +154,10 @@ def main() -> None:
         )
     how = (
         f"{SAMPLES} samples after {WARM_UP}. In the page: from dispatching the input event until a forced layout "
-        "returns, without the wait for the next frame, and without what is drawn ahead after it. Kernel: from sending "
-        "a message until the recomputed tensors are back as binary buffers (comm), or until a cell that recomputes "
-        "them is done, on the same computer; a page would still have to draw them."
+        "returns, without the wait for the next frame, and without what is drawn ahead after it; a typed number is "
+        "taken over when it has been painted. Kernel: from sending a message until the recomputed tensors are back as "
+        "binary buffers (comm), or until a cell that recomputes them is done, on the same computer; a page would still "
+        "have to draw them."
     )
     used = versions(["numpy", "ipykernel", "jupyter_client", "playwright"], chromium=browser_version)
     write("latency", figures, used, how)

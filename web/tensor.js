@@ -189,7 +189,7 @@ export function checkValue(value, dtype) {
   if (dtype === 'int' && !Number.isSafeInteger(value)) {
     throw new TensorError(`a whole number was expected, not ${describe(value)}`);
   }
-  return value;
+  return value + 0; // −0 is stored as 0
 }
 
 /** A short, safe description of any JSON value for an error message. */

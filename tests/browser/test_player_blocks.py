@@ -184,9 +184,10 @@ def test_the_step_list_by_keyboard_alone(folded):
 def test_an_edit_marks_folded_blocks_that_hold_a_change(folded):
     name = "model.layers.1.w_2.bias"
     api(folded, f"player.set({name!r}, [0], 9)")
-    marked = folded.locator(".scope.changed").all_text_contents()
-    assert [text.split(",")[0] for text in marked] == ["model", "layers.1", "feed_forward"]
-    assert all(text.endswith("holds changes by your edits") for text in marked)
+    marked = folded.locator(".scope.changed")
+    assert [text.split(",")[0].strip() for text in marked.all_inner_texts()] == ["model", "layers.1", "feed_forward"]
+    told = folded.locator("stepformer-player").get_by_role("button", name="holds changes by your edits").all()
+    assert [button.inner_text() for button in told] == marked.all_inner_texts(), "no other block is called changed"
     api(folded, "player.reset()")
     assert folded.locator(".scope.changed").count() == 0
 

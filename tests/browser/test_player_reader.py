@@ -328,6 +328,21 @@ def test_arrows_home_and_end_move_from_cell_to_cell_and_stay_inside(attention):
     assert reached == [1, 1, 1], "Tab reaches one cell of each matrix"
 
 
+def test_the_field_lies_over_its_cell_and_tab_goes_on_from_there(attention):
+    focused = "e => [e.closest('.matrix').querySelector('.name').textContent, e.row, e.column]"
+    for key, to in (("Tab", ["key_transposed", 0, 0]), ("Shift+Tab", ["query", 1, 0])):
+        one = cell(attention, "query", 1, 0)
+        one.focus()
+        attention.keyboard.type("3")
+        box, field = one.bounding_box(), attention.locator("input.field").bounding_box()
+        assert abs(field["x"] - box["x"]) < 1
+        assert abs(field["y"] - box["y"]) < 1
+        attention.keyboard.press(key)
+        player = attention.locator("stepformer-player")
+        assert player.evaluate_handle("e => e.shadowRoot.activeElement").evaluate(focused) == to
+        assert api(attention, "return player.values('query')[1][0]") == 3
+
+
 def test_steps_cells_edits_and_reset_are_announced(attention):
     attention.get_by_role("button", name="Next step").click()
     assert announced(attention) == "Step 3 of 5: scaled_scores, by scale."

@@ -247,10 +247,10 @@ def test_the_picture_holds_every_number_on_show_and_the_table_every_decimal(page
         for value in now[name].flat:
             assert format_number(value) in texts
     assert {"query", "key_transposed", "scores", "汤姆", "Jerry"} <= set(texts)
-    assert (
-        len(list(svg.iter("{http://www.w3.org/2000/svg}path")))
-        == np.count_nonzero(now["scores"] != trace["scores"]) + 1
-    )
+    colours = json.loads((ROOT / "src" / "stepformer" / "colours.json").read_text(encoding="utf-8"))
+    corners = list(svg.iter("{http://www.w3.org/2000/svg}path"))
+    assert len(corners) == np.count_nonzero(now["scores"] != trace["scores"]) + 1
+    assert {corner.get("fill") for corner in corners} == {colours["changed"][0].lower()}
 
     head, *rows = csv.reader(saved(page, "Save matrix (CSV)").splitlines())
     assert head[1:] == ["Tom", "chase", "Jerry"]

@@ -12,7 +12,7 @@ export class Editor {
    * @param {{desk: HTMLElement, column: HTMLElement, box: Object, value: number, dtype: string,
    *   words: string[]|null, place: string,
    *   typed: string|undefined, commit: (value: number) => void, closed: (focusCell: boolean) => void}} options
-   *   `desk`: what holds the field, as wide as the figure; `box`: where the cell lies in the figure; `typed`: what the reader has typed already
+   *   `desk`: what holds the field, as wide as the figure; `box`: where the cell lies, seen from the desk; `typed`: what the reader has typed already
    */
   constructor(options) {
     this.options = options;
@@ -91,7 +91,8 @@ export class Editor {
       this.#commit(value);
     }
     this.gone = true;
-    // A field that has the focus cannot go before the browser has laid out the page: that comes once, with the focus.
+    // To focus the cell makes the browser lay out the page, and so does taking away a field that has the focus: in this
+    // order it is done once.
     this.options.closed(focusCell);
     this.element.remove();
     return true;

@@ -69,7 +69,7 @@ export class Matrix {
     this.margin = 0;
     /** Where the field to change a cell is put, see the style sheet. */
     this.desk = h('div.desk');
-    this.element = h('figure.matrix', {}, this.desk, this.caption, this.box, this.scale);
+    this.element = h('figure.matrix', {}, this.caption, this.box, this.scale, this.desk);
     this.columns = [];
     this.rows = [];
   }
@@ -486,14 +486,14 @@ export class Matrix {
     this.pointed?.classList.add('pointed');
   }
 
-  /** Where the roving cell lies within this figure, in pixels. */
+  /** Where the roving cell lies, in pixels from the desk. */
   cellBox() {
     const cell = this.#cellAt(this.roving)?.getBoundingClientRect();
-    const figure = this.element.getBoundingClientRect();
+    const desk = this.desk.getBoundingClientRect();
     return (
       cell && {
-        left: cell.left - figure.left,
-        top: cell.top - figure.top,
+        left: cell.left - desk.left,
+        top: cell.top - desk.top,
         width: cell.width,
         height: cell.height,
       }

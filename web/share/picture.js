@@ -43,7 +43,8 @@ function drawn(element, x, y, { width, height }) {
   if (element.matches('.chosen'))
     text += `<rect ${place} fill="none" stroke="${colour(style.color)}" stroke-width="2"/>`;
   if (element.matches('.changed')) {
-    const mark = colour(getComputedStyle(element, '::after')[element.matches('.less') ? 'borderLeftColor' : 'borderRightColor']) ?? '#000000';
+    // The corner is the first of the cell's background images; with forced colours there is none.
+    const mark = colour(/(rgb|color)[^)]*\)/.exec(style.backgroundImage)?.[0] ?? style.color);
     const [left, right, top, bottom] = [x, x + width, y, y + height].map(round);
     const corner = element.matches('.less')
       ? `M${left} ${bottom}v-8l8 8z`
