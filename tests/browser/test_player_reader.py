@@ -328,6 +328,15 @@ def test_arrows_home_and_end_move_from_cell_to_cell_and_stay_inside(attention):
     assert reached == [1, 1, 1], "Tab reaches one cell of each matrix"
 
 
+def test_a_given_cell_is_called_given_also_after_a_computed_one(attention):
+    work = attention.locator(".work")
+    for _ in range(2):
+        cell(attention, "query", 0, 0).click()
+        assert work.inner_text().startswith("A given value")
+        cell(attention, "scores", 0, 0).click()
+        assert work.inner_text().startswith("= ")
+
+
 def test_the_field_lies_over_its_cell_and_tab_goes_on_from_there(attention):
     focused = "e => [e.closest('.matrix').querySelector('.name').textContent, e.row, e.column]"
     for key, to in (("Tab", ["key_transposed", 0, 0]), ("Shift+Tab", ["query", 1, 0])):

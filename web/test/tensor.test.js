@@ -81,6 +81,7 @@ test('replaceCell copies and checks', () => {
     assert.throws(() => replaceCell(x, index, 1), TensorError);
   }
   assert.throws(() => replaceCell(x, [0, 0], Infinity), TensorError);
+  assert.ok(Object.is(at(replaceCell(x, [0, 0], -0), [0, 0]), 0), 'an edit from 0 to −0 is none');
   assert.equal(at(replaceCell(fromNested([true], 'bool'), [0], false), [0]), 0);
   assert.throws(() => replaceCell(fromNested([true], 'bool'), [0], 2), TensorError);
   assert.throws(() => replaceCell(tensor([1], [3], 'int'), [0], 0.5), TensorError);
