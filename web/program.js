@@ -115,8 +115,8 @@ export class Program {
         const result = readable(this.tensors[step.output].name, () => OPS[step.op].forward(inputs, step.attributes));
         this.#checkResult(step.output, result);
         // A result that comes out as before stays the one it was: then what follows from it alone is not computed again.
-        const before = last?.values[step.output];
-        values[step.output] = before && same(before, result) ? before : result;
+        const old = last?.values[step.output];
+        values[step.output] = old && same(old, result) ? old : result;
       }
       const before = last?.steps[k];
       return before?.overridden === overridden ? before : { ...step, overridden };

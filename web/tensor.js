@@ -259,6 +259,7 @@ export function same(a, b) {
   return true;
 }
 
+/** Whether two tensors have as many axes, and each the same length. */
 export function sameShape(a, b) {
   return a.shape.length === b.shape.length && a.shape.every((length, axis) => length === b.shape[axis]);
 }
